@@ -248,7 +248,7 @@ def _report(
             ),
             Figure("A/A accept rate, upper end", high),
             Figure(
-                "expected share of false discoveries (A/A rate x tests / accepted)",
+                "expected share of false discoveries, at most (.012054 x tests / accepted)",
                 found["expected_false_share"] or 0.0,
             ),
             Figure(

@@ -88,10 +88,11 @@ def _fork(task: Task, name: str, rng: Random) -> tuple[Trajectory, Trajectory, S
     worse, better = (
         (
             *before,
-            _turn(rng, PIVOT, tool),
+            _turn(rng, PIVOT, "take", what),
             *(_turn(rng, at, "look") for at in range(PIVOT + 1, TURNS)),
         )
-        for tool in ("drop", "take")
+        # step labels stand in pairs of one tool
+        for what in ("goods", "order")
     )
     bad = _trial(task, f"{name} bad", worse, solved=False)
     good = _trial(
@@ -146,8 +147,8 @@ def _trial(
     return msgspec.structs.replace(made, **lineage)
 
 
-def _turn(rng: Random, index: int, tool: str) -> Turn:
-    call = ToolCall.received(f"c{index}", tool, '{"order": "order"}')
+def _turn(rng: Random, index: int, tool: str, what: str = "order") -> Turn:
+    call = ToolCall.received(f"c{index}", tool, f'{{"order": "{what}"}}')
     seen = Observation(_words(rng, _ANSWER), call_id=call.call_id, name=tool)
     return Turn(
         index, tool_calls=(call,), observations=(seen,), state_key=f"{rng.getrandbits(64):x}"

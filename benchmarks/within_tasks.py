@@ -11,7 +11,7 @@ import numpy as np
 from synth.stats.intervals import wilson
 from synth.stats.ranks import auc
 from synth.topology.graph import TaskGraph
-from synth.topology.potential import potential
+from synth.topology.potential import pair_of
 
 Scored = Sequence[tuple[float, bool]]
 """(score, success) of the trials of one task."""
@@ -79,21 +79,25 @@ def over_tasks(
 
 def pairwise(graph: TaskGraph, turns: int | None = None) -> list[tuple[float, float]]:
     """For each success and failure of the task, both mean potentials by the same donors: all trials
-    but those two.
+    but those two. A pair that is not known on both sides is (0, 0), a tie: it counts a half.
 
     Comparing trials by `potentials` favours failures where there are few trials, for each of the
     two is a donor of the other; with both left out, noise ranks them at .5 whatever the number of
-    trials (leave-pair-out, Airola et al. 2011). Pairs of which one has no potential are left out.
+    trials (leave-pair-out, Airola et al. 2011).
     """
-    found = []
-    for good in (trial for trial in graph.trials if trial.success):
-        for bad in (trial for trial in graph.trials if not trial.success):
-            of_good, of_bad = (
-                potential(graph, trial, (good, bad)).mean(turns) for trial in (good, bad)
-            )
-            if of_good is not None and of_bad is not None:
-                found.append((of_good, of_bad))
-    return found
+    pairs = (
+        pair_of(graph, good, bad, turns)
+        for good in graph.trials
+        if good.success
+        for bad in graph.trials
+        if not bad.success
+    )
+    return [
+        (0.0, 0.0)
+        if one.of_first is None or one.of_second is None
+        else (one.of_first, one.of_second)
+        for one in pairs
+    ]
 
 
 def newcombe(successes_a: int, n_a: int, successes_b: int, n_b: int) -> tuple[float, float]:

@@ -47,6 +47,7 @@ from synth.schemas.labels import Status as Status
 from synth.schemas.labels import StepLabel as StepLabel
 from synth.schemas.labels import StepValue as StepValue
 from synth.schemas.labels import given as given
+from synth.schemas.measures import ComparedPotentials as ComparedPotentials
 from synth.schemas.measures import Faulted as Faulted
 from synth.schemas.measures import Potentials as Potentials
 from synth.schemas.measures import Ranked as Ranked

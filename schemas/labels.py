@@ -48,7 +48,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
     `looks`: continuations per arm that were looked at; `lost`: those of both arms that faults took;
     `accepted` None: undefined; `false_discovery`: the share of the stage's accepted tests that is
-    expected to be false.
+    expected to be false is at most that.
     """
 
     method: str
@@ -84,7 +84,11 @@ class StepLabel(msgspec.Struct, frozen=True, kw_only=True):
     (`critical_step`). `untested`: why there was no test.
 
     `q_pos` of the `n_pos` continuations after the other act succeed, `q_neg` of `n_neg` after the
-    own one.
+    own one: what the test saw until it stopped, and no estimates (`StepValue` has those). `gap`:
+    the difference by path counts of this test, unbiased over all tests but not over the accepted.
+    `q_confirm`: of an accepted test, the share of successes after the other act less that after the
+    own one, among fresh continuations that the test never saw (`confirm_pos_ids`,
+    `confirm_neg_ids`, with `confirm_pos` and `confirm_neg` successes).
     """
 
     proposed_by: MaybeText = UNSET
@@ -96,12 +100,18 @@ class StepLabel(msgspec.Struct, frozen=True, kw_only=True):
     n_pos: MaybeCount = UNSET
     q_neg: MaybeNumber = UNSET
     n_neg: MaybeCount = UNSET
+    gap: MaybeNumber = UNSET
     method: MaybeText = UNSET
     stopped_at: MaybeCount = UNSET
     invalid: MaybeCount = UNSET
     weights_id: MaybeText | None = UNSET
     pos_ids: MaybeIds = UNSET
     neg_ids: MaybeIds = UNSET
+    q_confirm: MaybeNumber = UNSET
+    confirm_pos: MaybeCount = UNSET
+    confirm_neg: MaybeCount = UNSET
+    confirm_pos_ids: MaybeIds = UNSET
+    confirm_neg_ids: MaybeIds = UNSET
     reason: MaybeText | None = UNSET
     untested: MaybeText = UNSET
     alternative: MaybeAct = UNSET
@@ -124,11 +134,8 @@ class StepLabel(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def difference(self) -> float | None:
-        """`q_pos` - `q_neg`; None where an arm has no verdict or the test is undefined."""
-        pos, neg = given(self.q_pos), given(self.q_neg)
-        if given(self.accepted) is None or pos is None or neg is None:
-            return None
-        return float(pos - neg)
+        """The unbiased `gap`; None where an arm has no verdict or the test is undefined."""
+        return None if given(self.accepted) is None else given(self.gap)
 
     @property
     def evidence(self) -> Evidence | None:
@@ -137,7 +144,12 @@ class StepLabel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StepValue(msgspec.Struct, frozen=True, kw_only=True):
-    """How often the continuations of one act at a turn succeed (`step_value`)."""
+    """How often the continuations of one act at a turn succeed (`step_value`), accepted or not.
+
+    The row's value is the unbiased rate by path counts (`synth.stats.path_counts`), not
+    `successes` / `n`, which is biased by when the test stopped; None where a test of the state is
+    undefined, and where two tests share a side that is not the control of both.
+    """
 
     proposed_by: str = ""
     own: str = ""
@@ -187,12 +199,18 @@ class AttributionLabel(msgspec.Struct, frozen=True, kw_only=True):
     n_pos: MaybeCount = UNSET
     q_neg: MaybeNumber = UNSET
     n_neg: MaybeCount = UNSET
+    gap: MaybeNumber = UNSET
     method: MaybeText = UNSET
     stopped_at: MaybeCount = UNSET
     invalid: MaybeCount = UNSET
     weights_id: MaybeText | None = UNSET
     pos_ids: MaybeIds = UNSET
     neg_ids: MaybeIds = UNSET
+    q_confirm: MaybeNumber = UNSET
+    confirm_pos: MaybeCount = UNSET
+    confirm_neg: MaybeCount = UNSET
+    confirm_pos_ids: MaybeIds = UNSET
+    confirm_neg_ids: MaybeIds = UNSET
     reaction: Mapping[str, Any] | UnsetType = UNSET
     instruction: MaybeText | None = UNSET
     fdr: MaybeNumber = UNSET

@@ -41,12 +41,27 @@ class Ranked(Faulted, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class Potentials(msgspec.Struct, frozen=True):
-    """A trial's potential turn by turn (`potential`): canned turns have none."""
+    """A trial's potential turn by turn (`potential`): canned turns have none. `seen`: the share of
+    its turns that a donor came by.
+    """
 
     turns: tuple[int, ...]
     by_turn: tuple[float | None, ...]
     nodes: tuple[str, ...] = ()
     donors: int | None = None
+    seen: float = 0.0
+
+
+class ComparedPotentials(msgspec.Struct, frozen=True):
+    """A trial beside another one of its task (`potential_pair`): their mean potentials by the
+    `donors` other trials. The row's value is 1 where the row's own trial does better, 0 where the
+    other does, .5 where they are equal or one of them is not known.
+    """
+
+    other: str
+    of_own: float | None
+    of_other: float | None
+    donors: int
 
 
 class Merged(msgspec.Struct, frozen=True):

@@ -96,17 +96,21 @@ class KtoLabel(StrictRecord, frozen=True, kw_only=True):
 
     `stratum` = template | last tool that answered | tenth of the trajectory, as text; `matched_by`
     says what a negative shares with a
-    positive: `prompt` or `stratum`. `q` of `n` continuations after the act stand behind it, by
-    `method`; `task_rate` is what trials of
-    the task pass without it. `source` names the score it was read from.
+    positive: `prompt` or `stratum`. Desirable and undesirable are acts that a confirmed test set
+    against each other at one state. `n` continuations after the act stand behind it, by `method`;
+    `q` is its unbiased rate, None where that is not known, `q_confirm` that of `n_confirm` fresh
+    ones which the test never saw. `task_rate` is what trials of the task pass without it.
+    `source` names the score it was read from.
     """
 
     trajectory_id: str
     turn: int
     desirable: bool
     stratum: str
-    q: float
+    q: float | None
     n: int
+    q_confirm: float | None = None
+    n_confirm: int = 0
     method: str
     task_rate: float | None
     source: str
@@ -133,9 +137,11 @@ class PrmLabel(StrictRecord, frozen=True, kw_only=True):
     """A step's worth. `label` None: nothing decided it, and only the soft value `q` of `n` is
     known.
 
-    E1: `q` = success rate of `n` continuations after the act, `successes` of them. E2: no
-    continuations (`n` 0, `q` None); `rule` names
-    what was broken. E3: `q` None, `value` = the statistical measure `rule`.
+    E1: `q` = unbiased success rate of the act by the path counts of its tests (not `successes` of
+    `n`, which is biased by when these stopped; None where it is not known); `q_confirm` = share of
+    `n_confirm` fresh continuations, where a test was confirmed: unbiased for such acts, as `q` is
+    over all that were tested. E2: no continuations (`n` 0, `q` None); `rule` names
+    what was broken, or kept (`passed_check`). E3: `q` None, `value` = the statistical measure `rule`.
     """
 
     trajectory_id: str
@@ -146,6 +152,8 @@ class PrmLabel(StrictRecord, frozen=True, kw_only=True):
     q: float | None = None
     n: int = 0
     successes: int = 0
+    q_confirm: float | None = None
+    n_confirm: int = 0
     method: str | None = None
     rule: str | None = None
     value: float | None = None

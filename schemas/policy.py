@@ -56,7 +56,8 @@ class Episode(msgspec.Struct, frozen=True):
     affordances, never gold.
 
     `draw` numbers continuations of one trial from one state: each has draws of its own, and the
-    trial's persistent misconception.
+    trial's persistent misconception. They draw by `luck` as well, which differs from state to state
+    and from act to act, so that what happens after one act says nothing of another.
     """
 
     env: Env
@@ -64,6 +65,7 @@ class Episode(msgspec.Struct, frozen=True):
     trial: int
     seed: int
     draw: int = 0
+    luck: str = ""
 
 
 class PolicySpec(msgspec.Struct, frozen=True, kw_only=True):

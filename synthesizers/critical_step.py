@@ -52,7 +52,7 @@ class Proposals(BaseModel):
     source: Literal["failed", "all"] = Field(default="failed", alias="from")
 
 
-@synthesizer("critical_step")
+@synthesizer("critical_step", version=2)
 class CriticalStep(Study):
     """Tests steps of trials against alternatives, by continuations.
 

@@ -57,7 +57,7 @@ class Job(msgspec.Struct, frozen=True):
     plan: InjectionPlan | None = None
 
 
-@synthesizer("failure_injection")
+@synthesizer("failure_injection", version=2)
 class FailureInjection(InjectionSettings):
     """Puts mistakes into clean trials and corrections into failed ones, and tests each live."""
 

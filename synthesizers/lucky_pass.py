@@ -15,10 +15,10 @@ from pydantic import Field
 
 from synth.engine.study.alternatives import Ask, Proposal
 from synth.engine.study.arms import Arm, Episodes, PlannedUnit, Unit, undecided
+from synth.engine.study.effects.effect import Side
 from synth.engine.study.method import method_report, synthesizer
 from synth.engine.study.shard import ShardContext
 from synth.engine.study.stage_context import StageContext
-from synth.engine.study.step_effect import Side
 from synth.engine.study.study import Study
 from synth.ledger.ledger import Score
 from synth.ledger.log.state import IMPORT

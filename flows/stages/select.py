@@ -32,11 +32,12 @@ from synth.text.provenance.effect import effectful_by_name
 
 MEASURES = ["efficiency", "waste", "recovered", SECOND_EVIDENCE, REWARD]
 
-# what topology and others found, by trajectory, then by metric
+# what topology and others found, by trajectory, then by metric; all about whole trajectories,
+# though second evidence names the turn from which it was played
 _MEASURED = """
 SELECT subject_id, list((metric, value))
 FROM scores
-WHERE metric IN (SELECT unnest(?)) AND turn IS NULL AND value IS NOT NULL
+WHERE metric IN (SELECT unnest(?)) AND value IS NOT NULL
 GROUP BY 1
 """
 _DECIDED = """
@@ -47,7 +48,7 @@ ORDER BY ALL
 """
 
 
-@synthesizer("select")
+@synthesizer("select", version=2)
 class SelectStage(Method):
     """Selects `sft` trajectories, `rl` tasks, or both, over what the filters before it let pass;
     `sft` where nothing is named. The stage `topology`, where it ran, says which trajectories are

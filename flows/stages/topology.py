@@ -28,6 +28,7 @@ from synth.topology.nondeterminism.fields import Field as NondeterministicField
 from synth.topology.nondeterminism.fields import as_masks
 from synth.topology.nondeterminism.masking import DEFAULTS, Nondeterminism
 from synth.topology.of_task import task_rows
+from synth.topology.potential import SEEN
 from synth.topology.semantic import SIMILARITY, merges
 
 TRIALS_PER_SHARD = 1000
@@ -60,7 +61,7 @@ Learned = Sequence[tuple[str, NondeterministicField]]
 """Fields, each with its environment."""
 
 
-@synthesizer("topology")
+@synthesizer("topology", version=2)
 class TopologyStage(Method):
     """Over the current flow's base trials. `level`: how turns are merged; `group`: trials per task
     in the RL that tasks are ranked for.
@@ -168,7 +169,7 @@ class TopologyStage(Method):
         potentials = list(read(ledger, Potentials, ("potential",), stage_key=key))
 
         # a donor is another trial of the same task that came by the same state
-        known = sum(row.value is not None for row in potentials)
+        known = sum(row.about.seen >= SEEN for row in potentials)
         alone = sum(row.about.donors == 0 for row in potentials)
 
         also = [f"{mixed:,} of {tasks:,} groups of trials have both outcomes"]

@@ -13,6 +13,7 @@ from synth.pairs.labels import (
 )
 from synth.pairs.preference import preference_pairs
 from synth.pairs.step_labels import step_labels
+from synth.pairs.step_pairs import paired_steps
 
 __all__ = [
     "KtoReport",
@@ -22,6 +23,7 @@ __all__ = [
     "PairSettings",
     "StepReport",
     "kto_labels",
+    "paired_steps",
     "preference_pairs",
     "step_labels",
 ]

@@ -64,6 +64,13 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     strategy: str = ""
     act: str = ""
     n: int = 0
+    successes: int = 0
+    # what fresh continuations of an accepted test came to
+    q_confirm: float | None = None
+    confirm_pos: int = 0
+    confirm_neg: int = 0
+    confirm_pos_ids: tuple[str, ...] = ()
+    confirm_neg_ids: tuple[str, ...] = ()
     # of a reflection: the retry that followed from it
     retry: str | None = None
     # A/A controls compare an act with itself
@@ -75,6 +82,15 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
         whose stage was controlled.
         """
         return self.status == "confirmed"
+
+    def fresh(self, better: bool) -> tuple[float | None, int]:
+        """(success rate, number) of the better act's fresh continuations, or of the worse one's."""
+        won, ids = (
+            (self.confirm_pos, self.confirm_pos_ids)
+            if better
+            else (self.confirm_neg, self.confirm_neg_ids)
+        )
+        return (None if self.q_confirm is None else won / len(ids)), len(ids)
 
     def evidence(self) -> RowEvidence | None:
         """The counts; None where a side has none."""

@@ -2,8 +2,9 @@
 the same kind of state.
 
 KTO's reference point is estimated from mismatched completions of a batch (arXiv 2402.01306):
-positives and negatives from different kinds of states would teach the kind of state. So a negative
-without a positive of its prompt or stratum is left out.
+positives and negatives from different kinds of states would teach the kind of state. So an act is
+desirable only where a test preferred it to another one at the same state, and a negative without a
+positive of its prompt or stratum is left out.
 """
 
 from collections.abc import Iterator, Mapping
@@ -147,46 +148,31 @@ def _labels(
     ledger: Ledger, settings: LabelSettings, known: PassRates, report: KtoReport
 ) -> Iterator[Act]:
     """Every label that the tests allow, each with the digests of its prompt and act."""
-    find = partial(_acts, settings=settings, known=known)
     make = partial(_made, settings=settings, known=known)
-    return made_at_scenes(ledger, _METRICS, report, find, make)
+    return made_at_scenes(ledger, _METRICS, report, _acts, make)
 
 
-def _acts(scene: Scene, settings: LabelSettings, known: PassRates) -> Iterator[PairAct]:
-    """Acts whose tests say what they are worth: confirmed losers, and acts that pass at least as
-    often as the task's trials do.
+def _acts(scene: Scene) -> Iterator[PairAct]:
+    """Acts that a test at this very state set against another one there: the winner and the loser
+    of a confirmed test; what a deterministic policy does itself where it passes and another act
+    does not.
+
+    A rate is never compared with that of the task: such a label would be one of states.
     """
-    # an act that passes less often than the task does anyway is nothing to learn
-    rate = known.of(scene.own)
-
-    def good(q: float | None, n: int, method: str) -> bool:
-        """Whether an act passes often enough, counted by enough continuations."""
-        enough = n >= settings.fewest or (method == FLIP and n > 0)
-
-        return q is not None and rate is not None and q >= rate and enough
-
     tests = scene.of(CRITICAL_STEP, REPAIR)
-    # a weak or rejected test says nothing against the own act
-    lost = [
-        row for row in (*tests, *scene.of(INJECTION)) if row.confirmed and row.q_neg is not None
-    ]
+    # a weak or rejected test says nothing against the own act, nor for the other one
+    lost = [row for row in (*tests, *scene.of(INJECTION)) if row.confirmed]
+    flips = [row for row in tests if row.method == FLIP and (row.q_pos, row.q_neg) == (0.0, 1.0)]
 
     if lost:
-        row = max(lost, key=lambda one: one.n_neg)
-        yield scene.own_act(row, row.q_neg or 0.0, row.n_neg, good=False)
-
-    # a rate says nothing of how it was come by; the test of the same state does
-    method = next((row.method for row in tests), "")
-
-    for row in scene.of(STEP_VALUE):
-        if good(row.value, row.n, method) and not lost and row.act == row.own:
-            yield scene.own_act(replace(row, method=method), row.value or 0.0, row.n, good=True)
+        yield scene.own_act(max(lost, key=lambda one: one.n_neg), good=False)
+    elif flips:
+        yield scene.own_act(flips[0], good=True)
 
     for row in tests:
-        decided = row.confirmed or row.status == "rejected"
-        better = scene.better(row) if decided else None
-        if better is not None and good(row.q_pos, row.n_pos, row.method):
-            yield replace(better, good=True)
+        better = scene.better(row) if row.confirmed else None
+        if better is not None:
+            yield better
 
 
 def _made(act: PairAct, scene: Scene, settings: LabelSettings, known: PassRates) -> Act | Why:

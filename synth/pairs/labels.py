@@ -20,14 +20,12 @@ L = TypeVar("L", KtoLabel, PrmLabel)
 class LabelSettings(Release):
     """What KTO rows and step labels share with pairs.
 
-    `student`: the policy to be trained; left out, each label's own (`on_policy_for`). `fewest`:
-    continuations below which a rate makes no positive (a deterministic flip counts as it is).
+    `student`: the policy to be trained; left out, each label's own (`on_policy_for`).
     `include_statistical`: step labels of tier E3 too.
     """
 
     student: str | None = None
     include_statistical: bool = False
-    fewest: int = Field(default=4, ge=1, le=8)
 
 
 class PairSettings(LabelSettings):
@@ -185,7 +183,30 @@ class KtoReport(LeftOut):
 
 @dataclass(slots=True)
 class StepReport(LeftOut):
-    """Filled while `step_labels` is read: labels by tier and by (tier, label)."""
+    """Filled while `step_labels` is read: labels by tier and by (tier, label).
+
+    `paired`: hard labels by what they share with an opposite one of the same tools. `tool_auc`: how
+    well the tools of a step can tell true from false, of all found and of those in pairs (AUC,
+    scored by the shares among these very rows); `context_auc`: the tools and the tool that answered
+    last. None where there are not both.
+    """
 
     tiers: Counter[Tier] = field(default_factory=Counter)
     labels: Counter[tuple[Tier, bool | None]] = field(default_factory=Counter)
+    paired: Counter[str] = field(default_factory=Counter)
+    tool_auc: tuple[float | None, float | None] = (None, None)
+    context_auc: tuple[float | None, float | None] = (None, None)
+
+    def remarks(self) -> Iterator[str]:
+        """What a reader of the card must know: what gives hard labels away, and what is left of
+        that.
+        """
+        if self.paired:
+            levels = ", ".join(f"{count} by {name}" for name, count in self.paired.items())
+            yield f"Hard labels stand in pairs of the same tools: {levels}."
+
+        shown = {"The name of the tool": self.tool_auc, "With the last tool": self.context_auc}
+        for what, (found, left) in shown.items():
+            if found is not None:
+                now = "nothing" if left is None else f"{left:.2f}"
+                yield f"{what} alone tells true from false: AUC {found:.2f} of all, {now} of these."

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from synth.datasets.release import (
     LABELLED_TURNS,
@@ -24,6 +25,7 @@ from synth.ledger.views import LedgerConnection, connect
 from synth.pairs.experiments import (
     INJECTION,
     REPAIR,
+    STEP_VALUE,
     Experiment,
     Surprisals,
     experiments,
@@ -46,8 +48,9 @@ _TAGS = """SELECT subject_id, value FROM scores WHERE metric = 'off_policy_pivot
 
 
 class PairAct(msgspec.Struct, frozen=True):
-    """A turn of a recorded trajectory, who wrote it, and the row that tells of it: `q` of `n`
-    continuations after it passed; `good`: what a test decided, None where none did.
+    """A turn of a recorded trajectory, who wrote it, and the row that tells of it: `successes` of
+    `n` continuations after it passed, which makes a rate of `q` (unbiased, None where it is not
+    known); `good`: what a test decided, None where none did.
     """
 
     trajectory: Trajectory
@@ -55,8 +58,9 @@ class PairAct(msgspec.Struct, frozen=True):
     policy: str
     authorship: Authorship
     row: Experiment
-    q: float = 0.0
+    q: float | None = None
     n: int = 0
+    successes: int = 0
     good: bool | None = None
 
     @property
@@ -71,10 +75,14 @@ class PairAct(msgspec.Struct, frozen=True):
 
     def told(self) -> dict[str, Any]:
         """What labels of turns have alike."""
+        # of an act that was only continued no test was accepted, so nothing was continued anew
+        q_confirm, n_confirm = (None, 0) if self.good is None else self.row.fresh(self.good)
         return of_turn(self.trajectory, self.turn) | {
             "source": self.row.metric,
             "q": self.q,
             "n": self.n,
+            "q_confirm": q_confirm,
+            "n_confirm": n_confirm,
             "method": self.row.method,
             "on_policy_for": self.row.on_policy_for,
             "policy": self.policy,
@@ -108,24 +116,29 @@ class Scene(msgspec.Struct, frozen=True):
         """The rows of these metrics, one metric after the other."""
         return [row for metric in metrics for row in self.rows if row.metric == metric]
 
-    def own_act(
-        self, row: Experiment, q: float = 0.0, n: int = 0, good: bool | None = None
-    ) -> PairAct:
+    def own_act(self, row: Experiment, good: bool | None = None) -> PairAct:
         """What the trajectory of the state itself did there."""
         own = self.own
-        return PairAct(own, self.turn, policy_name(own), own.authorship, row, q, n, good)
+        valued = self.value_of(row.own or act_digest(own.turns[self.turn]))
+        act = PairAct(own, self.turn, policy_name(own), own.authorship, row, good=good)
+        return _counted(act, valued, row.q_neg, row.n_neg)
 
-    def better(self, row: Experiment) -> PairAct | None:
-        """A row's better act: the clean twin's of an injection, else that of the first of its
-        counted continuations that passed, with the policy that proposed it; corrections come from
-        the world's expert. None where it is lost.
+    def value_of(self, digest: str) -> Experiment | None:
+        """The row about the continuations of an act at this state; None where there is none."""
+        rows = (row for row in self.of(STEP_VALUE) if row.act == digest)
+        return max(rows, key=lambda row: row.n, default=None)
+
+    def better(self, row: Experiment, *, passed: bool = True) -> PairAct | None:
+        """A row's other act: the clean twin's of an injection, else that of the first of its
+        counted continuations that passed (or of the first one), with the policy that proposed it;
+        corrections come from the world's expert. None where it is lost.
         """
         # of an injection the clean run is the better one, whatever it came to
         injected, own = row.metric == INJECTION, self.own
         named = (row.clean_twin_id,) if injected else row.pos_ids
 
         for one in map(self.with_turn, named):
-            if one is not None and (injected or one.outcome is Outcome.SUCCESS):
+            if one is not None and (injected or not passed or one.outcome is Outcome.SUCCESS):
                 break
         else:
             return None
@@ -140,9 +153,8 @@ class Scene(msgspec.Struct, frozen=True):
         elif row.metric == REPAIR:
             by = (EXPERT, Authorship.SCRIPTED)
 
-        good = True if row.confirmed else None
-
-        return PairAct(one, self.turn, *by, row, row.q_pos or 0.0, row.n_pos, good)
+        act = PairAct(one, self.turn, *by, row, good=True if row.confirmed else None)
+        return _counted(act, self.value_of(row.alternative_digest), row.q_pos, row.n_pos)
 
     def refusal(
         self, one: Trajectory, authors: tuple[Authorship, ...], release: Release
@@ -155,6 +167,15 @@ class Scene(msgspec.Struct, frozen=True):
     def with_turn(self, identity: str) -> Trajectory | None:
         """A trajectory that has the state's turn; None where it is lost or shorter."""
         return _with_turn(self.trajectories, identity, self.turn)
+
+
+def _counted(act: PairAct, valued: Experiment | None, share: float | None, n: int) -> PairAct:
+    """The act with its continuations: as its value counts them, else as its test saw them, which
+    gives no rate (a test stops when it has seen enough).
+    """
+    if valued is not None:
+        return replace(act, q=valued.value, n=valued.n, successes=valued.successes)
+    return replace(act, n=n, successes=round((share or 0.0) * n))
 
 
 def scenes(ledger: Ledger, metrics: Sequence[str], report: LeftOut) -> Iterator[Scene]:

@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 import polars as pl
-from msgspec.structs import replace
 
 from synth.datasets.release import LABELLED_TURNS, Lineage, Why, may_leave
 from synth.ledger.decisions import with_decisions
@@ -69,14 +68,19 @@ def _writer(trajectory: Trajectory, key: str) -> int | None:
     """The one own turn that changed the state by an effectful call that was not refused; of
     several, the one that names the row.
     """
-    # a refused call changed nothing, and a call of someone else is not the policy's to answer for
-    writes = [turn for turn in trajectory.turns if _own(turn) and _wrote(trajectory, turn)]
+    writes = own_writes(trajectory)
     # of several writes the one that names the row is blamed
     naming = [
         turn for turn in writes if any(f'"{key}"' in call.arguments for call in turn.tool_calls)
     ]
     found = naming or writes
     return found[0].index if len(found) == 1 else None
+
+
+def own_writes(trajectory: Trajectory) -> list[Turn]:
+    """The turns in which the policy itself changed something."""
+    # a refused call changed nothing, and a call of someone else is not the policy's to answer for
+    return [turn for turn in trajectory.turns if _own(turn) and _wrote(trajectory, turn)]
 
 
 def _own(turn: Turn) -> bool:
@@ -136,35 +140,28 @@ def _interventional(
             # what is refused takes no place: the same act of another run may still leave
             if not report.leaves(why):
                 seen.add(act.digest)
-                told = act.told() | {"label": act.good, "successes": round(act.q * act.n)}
+                told = act.told() | {"label": act.good, "successes": act.successes}
                 yield StepRow(PrmLabel(**told, tier=Tier.INTERVENTIONAL), act.trajectory)
 
 
 def _acts(scene: Scene) -> Iterator[PairAct]:
-    """The own act by all its continuations, then the others; one that a test decided before one
-    that only was continued.
+    """The own act, then the others; one that a test decided before one that only was continued.
+    Where nothing was decided and no rate is known there is nothing to say.
     """
     tests = scene.of(*_TESTS)
-    counted = [
-        (row.value, row.n, row)
-        for row in scene.of(STEP_VALUE)
-        if row.act == row.own and row.value is not None
-    ] or [(row.q_neg, row.n_neg, row) for row in tests if row.q_neg is not None]
-
-    if counted:
-        q, n, row = max(counted, key=lambda found: found[1])
-        # the rate is of a measure, the method that of the test that asked for it
-        method = next((test.method for test in tests), row.method)
-        lost = False if any(test.confirmed for test in tests) else None
-        yield scene.own_act(replace(row, method=method), q or 0.0, n, lost)
+    lost = [row for row in tests if row.confirmed]
+    about = [*lost, *tests, *scene.of(STEP_VALUE)]
+    acts = [scene.own_act(about[0], good=False if lost else None)] if about else []
 
     # of two rows about one act the confirmed one is met first, and the other is its duplicate
-    among = (row for row in scene.rows if row in tests and row.q_pos is not None)
+    among = (row for row in tests if row.q_pos is not None)
+    # whatever its continuations came to: values of those that passed alone would be too high
+    others = [
+        scene.better(row, passed=False) for row in sorted(among, key=lambda row: not row.confirmed)
+    ]
+    acts += [act for act in others if act is not None]
 
-    for row in sorted(among, key=lambda row: not row.confirmed):
-        better = scene.better(row)
-        if better is not None:
-            yield better
+    yield from (act for act in acts if act.q is not None or act.good is not None)
 
 
 def _observed(ledger: Ledger, settings: LabelSettings, report: StepReport) -> Iterator[StepRow]:

@@ -28,5 +28,5 @@ def turn_draws(episode: Episode, view: View) -> Random:
     trials draw independently.
     """
     opening = content_hash([view.opening.system_prompt, view.opening.observations])
-    draw = f" {episode.draw}" if episode.draw else ""
+    draw = f" {episode.draw} {episode.luck}" if episode.draw else ""
     return Random(f"turn {episode.seed} {episode.trial} {opening} {len(view.turns)}{draw}")

@@ -95,6 +95,10 @@ def episode_sampling(sampling: Sampling, episode: Episode) -> Sampling:
     """
     if sampling.seed is None:
         return sampling
-    drawn = [sampling.seed, trial_seed(episode), *([episode.draw] if episode.draw else [])]
+    drawn = [
+        sampling.seed,
+        trial_seed(episode),
+        *([episode.draw, episode.luck] if episode.draw else []),
+    ]
     mixed = int(content_hash(drawn, size=4), 16) & 0x7FFFFFFF
     return msgspec.structs.replace(sampling, seed=mixed)

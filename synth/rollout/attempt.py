@@ -140,7 +140,7 @@ class _Attempt:
 
         self._resumption.observed(-1, seen.observations, seen.state_key)
 
-        episode = Episode(env, self._model, work.trial, work.seed, work.draw)
+        episode = Episode(env, self._model, work.trial, work.seed, work.draw, work.luck)
 
         if work.user is not None:
             self._user = UserSimulator(work.user, episode, work.task, self._resumption, self._spoke)

@@ -15,7 +15,7 @@ class EpisodeSpec(msgspec.Struct, frozen=True, kw_only=True):
     already holds.
 
     With a `start` it continues a recorded trajectory, as the continuation number `draw` of its
-    trial; `guidance` is whispered from there on. `gold_informed`: whoever made the work looked at
+    trial, which draws by its `luck`; `guidance` is whispered from there on. `gold_informed`: whoever made the work looked at
     gold.
     """
 
@@ -31,6 +31,7 @@ class EpisodeSpec(msgspec.Struct, frozen=True, kw_only=True):
     first_attempt: int = 0
     start: BranchPoint | None = None
     draw: int = 0
+    luck: str = ""
     guidance: str | None = None
     gold_informed: bool = False
 

@@ -1,5 +1,5 @@
 """Whether one act at a state makes success likelier than another: the sequential test of
-continuations, and what its A/A control says.
+continuations. What a stage of such tests has found says `discoveries`.
 
 Estimand: Delta = E[R | do(good), pi] - E[R | do(bad), pi]. Per side m = 2, 4, 6, 8 continuations; g
 = successes(good) - successes(bad).
@@ -21,8 +21,6 @@ faults prefer the long ones.
 """
 FEWEST_CONTROLLED = 10
 """Planned tests from which on a stage has a control."""
-MOST_FALSE = 0.2
-"""Expected share of false discoveries beyond which a stage's labels are weak."""
 
 Verdict = Literal["accept", "stop", "more"]
 
@@ -58,14 +56,3 @@ def control_count(tests: int, share: float) -> int:
     planned.
     """
     return max(round(share * tests), 1) if tests >= FEWEST_CONTROLLED else 0
-
-
-def expected_false_share(
-    control_accepted: int, controls: int, tests: int, accepted: int
-) -> float | None:
-    """The expected share of false discoveries, at most 1: A/A accept rate x tests / accepted; None
-    where either was never seen.
-    """
-    if not controls or not accepted:
-        return None
-    return min(1.0, control_accepted / controls * tests / accepted)

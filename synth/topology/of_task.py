@@ -9,12 +9,12 @@ import msgspec
 
 from synth.ledger.ledger import Score
 from synth.ledger.tables.graph_rows import Edge, Node
-from synth.schemas import Trajectory
+from synth.schemas import ComparedPotentials, Trajectory
 from synth.text.provenance.effect import effectful_by_name
 from synth.topology.graph import TaskGraph, is_donor, population, task_graph
 from synth.topology.keys import CANON_VERSION, Level, TurnKeys, trajectory_keys
 from synth.topology.nondeterminism.masking import Nondeterminism
-from synth.topology.potential import Potential, drops, potentials
+from synth.topology.potential import Potential, drops, potential_pairs, potentials
 from synth.topology.semantic import Merges
 from synth.topology.step_credit import Credit, Path, alone, gigpo, graphgpo, salt
 from synth.topology.task_measures import (
@@ -83,7 +83,7 @@ def task_rows(
             rows.edges.append(Edge(task_id, one, other, name, level, **about))
 
         credits = _credits(keyed)
-        rows.scores.extend(_of_trials(graph, keyed, credits))
+        rows.scores.extend([*_of_trials(graph, keyed, credits), *_of_pairs(graph)])
         rows.scores.extend(_of_task(graph, name, keyed, group, credits["gigpo"]))
 
     return rows
@@ -176,13 +176,25 @@ def _of_trials(graph: TaskGraph, keyed: Keyed, credits: dict[str, list[Credit]])
             yield Score(identity, name, own.episode, detail=detail)
 
 
+def _of_pairs(graph: TaskGraph) -> Iterator[Score]:
+    """What trials are worth beside each other."""
+    for pair in potential_pairs(graph):
+        about = ComparedPotentials(
+            pair.second.trajectory_id, pair.of_first, pair.of_second, pair.donors
+        )
+        yield Score(pair.first.trajectory_id, "potential_pair", pair.value, detail=about)
+
+
 def _of_potential(
     trajectory: Trajectory,
     keys: Sequence[TurnKeys],
     potential: Potential,
     graph: TaskGraph,
 ) -> Iterator[Score]:
-    """The potential of one trial, its falls, and what became of them."""
+    """The potential of one trial turn by turn, its falls, and what became of them.
+
+    No number per trial: trials are compared in pairs.
+    """
     identity = trajectory.trajectory_id
     turns = [key.taken.index for key in keys]
     detail = {
@@ -195,7 +207,7 @@ def _of_potential(
         "nodes": [key.node(graph.level) for key in keys],
     }
 
-    yield Score(identity, "potential", potential.mean(), detail=detail)
+    yield Score(identity, "potential", None, detail=detail)
     for place in drops(potential):
         yield Score(identity, "decisive_drop", potential.by_turn[place], turns[place])
 

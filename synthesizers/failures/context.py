@@ -12,11 +12,12 @@ from pydantic import AfterValidator, Field
 
 from synth.engine.asking import RoleRequest
 from synth.engine.context import Role
+from synth.engine.study.effects.effect import Effect
 from synth.engine.study.method import Method
 from synth.engine.study.player import Player, agent_in
 from synth.engine.study.rebuilding import placed
 from synth.engine.study.shard import ShardContext, UnitResult
-from synth.engine.study.step_effect import DecisionState, Effect, step_effect
+from synth.engine.study.step_effect import DecisionState, step_effect
 from synth.rollout.limits import Limits
 from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.rollout.start import ForcedAct

@@ -13,11 +13,10 @@ from synth.engine.funnel import counted
 from synth.engine.numbers import counted_noun
 from synth.engine.study.method import method_report
 from synth.engine.study.stage_context import StageContext, cost_line
-from synth.engine.study.step_tests import SEQUENTIAL, EndedTest, ErrorControl, accepted
+from synth.engine.study.step_tests import SEQUENTIAL, EndedTest, ErrorControl
 from synth.ledger.ledger import Score
 from synth.ledger.typed import Read
 from synth.schemas import UNSET, AttributionLabel, Status, given
-from synth.stats.sequential import MOST_FALSE
 from synth.synthesizers.failures.planning import WITH_MODE, mode_quotas_line, yields
 
 INJECTION = "injection"
@@ -101,7 +100,9 @@ def yields_of(notes: Iterable[Note]) -> dict[str, float]:
 def ended(test: Judged) -> EndedTest:
     """The outcome of a test or a control, as `ErrorControl` counts it."""
     sequential = given(test.about.method) == SEQUENTIAL
-    return EndedTest(test.value == 1, test.metric == CONTROL, sequential)
+    # injections at one turn of a clean run share the continuations of what was done there
+    state = (given(test.about.clean_twin_id) or test.subject_id, test.turn)
+    return EndedTest(test.value == 1, test.metric == CONTROL, sequential, state)
 
 
 def labels(tests: Sequence[Judged]) -> list[Score]:
@@ -144,7 +145,7 @@ def injection_report(
     also = [
         *_counts({"confirmed by": strategies, "tested by": methods}),
         *([mode_quotas_line(target, modes)] if modes else []),
-        *_control_line(control),
+        *control.lines(),
         *_lines(notes),
         cost_line(cost, cost["episodes"], "episode"),
     ]
@@ -176,18 +177,6 @@ def _mix(confirmed: Sequence[Judged]) -> tuple[Counter[str], Counter[str]]:
 def _counts(found: Mapping[str, Counter[str]]) -> Iterator[str]:
     """Yields a line for each of these counts that is not empty."""
     yield from (f"{what}: {counted(counts)}" for what, counts in found.items() if counts)
-
-
-def _control_line(control: ErrorControl) -> Iterator[str]:
-    """Yields the line on the A/A control, where there was one."""
-    share = control.false_share
-    controls = control.controls
-    if controls:
-        words = f"A/A control: {accepted(controls)} of {len(controls)} accepted"
-        if share is not None:
-            words += f", {share:.2f} of the sequential labels expected false"
-        weak = f"; more than {MOST_FALSE:g}, so all of them are weak" if control.weak else ""
-        yield words + weak
 
 
 def _lines(notes: Sequence[Note]) -> Iterator[str]:

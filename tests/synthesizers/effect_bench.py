@@ -11,9 +11,10 @@ import pytest
 
 from synth.engine.context import Role, Run
 from synth.engine.progress import progress_for
+from synth.engine.study.effects.effect import Effect
 from synth.engine.study.episodes import ShardEpisodes
 from synth.engine.study.player import Player
-from synth.engine.study.step_effect import DecisionState, Effect, step_effect
+from synth.engine.study.step_effect import DecisionState, step_effect
 from synth.ledger.ledger import Ledger, StageRef
 from synth.ledger.storage.journal import Journal
 from synth.models.admission import ConcurrencyLimit

@@ -1,8 +1,8 @@
 """Where a success is played again from: before the first change that it made."""
 
 from synth.engine.study.arms import unsettled
+from synth.engine.study.effects.effect import Side
 from synth.engine.study.episodes import Continuation
-from synth.engine.study.step_effect import Side
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Observation, SampledBy, Turn
 from synth.success_evidence import PASSES

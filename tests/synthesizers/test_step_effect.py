@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from synth.engine.study.arms import Unit
+from synth.engine.study.effects.effect import Effect
 from synth.engine.study.episodes import ShardEpisodes
-from synth.engine.study.step_effect import Effect
 from synth.policies.chat import chat_policy
 from synth.policies.mixture import mixture_policy
 from synth.policies.scripted import expert_policy, random_policy
@@ -60,8 +60,8 @@ def test_an_act_that_always_saves_is_accepted_after_four_continuations_a_side(
         dice.opened
         == len(effect.continuations)
         == len({t.slot_id for t in effect.continuations})
-        == 8
-    )
+        == 8 + 8
+    ), "four a side more after it was accepted"
 
 
 def test_an_act_that_changes_nothing_stops_after_two(tmp_path: Path) -> None:
@@ -81,9 +81,6 @@ def test_each_continuation_throws_dice_of_its_own_and_is_by_the_policy_under_its
             *("critical_step", bench.parent.trajectory_id, 0, "roller", "explorer"),
         )
         assert [turn.mask for turn in t.turns] == ["tested_act", None]
-    assert set(effect.good.ids) | set(effect.bad.ids) == {
-        t.trajectory_id for t in effect.continuations
-    }
 
 
 def test_the_recorded_failure_is_never_counted(tmp_path: Path) -> None:
@@ -99,12 +96,12 @@ def test_alternatives_at_a_state_share_the_continuations_of_the_own_act(tmp_path
     first, second, again = bench.tested(bench.effect, partial(bench.effect, rest), bench.effect)
     assert first.bad.ids[:2] == second.bad.ids
     assert (len(first.continuations), len(second.continuations), len(again.continuations)) == (
-        8,
+        16,
         2,
         0,
     )
     assert msgspec.structs.replace(again, continuations=first.continuations) == first
-    assert dice.opened == 10
+    assert dice.opened == 18
 
 
 def test_tests_of_one_state_at_the_same_time_share_them_too(tmp_path: Path) -> None:
@@ -116,7 +113,7 @@ def test_tests_of_one_state_at_the_same_time_share_them_too(tmp_path: Path) -> N
 
     with bench.journal("s"):
         first, second = asyncio.run(both())
-    assert dice.opened == len(first.continuations) + len(second.continuations) == 8
+    assert dice.opened == len(first.continuations) + len(second.continuations) == 16
 
 
 def test_what_the_ledger_holds_is_counted_and_not_played_again(tmp_path: Path) -> None:

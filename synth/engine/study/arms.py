@@ -2,17 +2,17 @@
 arm.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from synth.engine.study.alternatives import Proposal
+from synth.engine.study.effects.effect import Effect, Side
 from synth.engine.study.shard import ShardContext
-from synth.engine.study.step_effect import DecisionState, Effect, Side, continued, step_effect
+from synth.engine.study.step_effect import DecisionState, continued, step_effect
 from synth.rollout.start import BranchPoint, ForcedAct, recorded_act
 from synth.schemas import Act, AgentTurn, Outcome, Task, Trajectory
 from synth.stats.sequential import ROUND
-from synth.text.transcript.acts import act_digest
 
 TREATED, CONTROL = "treated", "control"
 """The arm of a proposed act, and the one that the others are tested against."""
@@ -103,16 +103,6 @@ class Episodes(msgspec.Struct, frozen=True):
                 f"were: {known}"
             )
         return self.effects[treated]
-
-    def values(self, own: AgentTurn) -> Iterator[tuple[str, Side]]:
-        """Yields the acts of tests that came to a verdict, with their continuations."""
-        for name, effect in self.effects.items():
-            if effect.accepted is not None:
-                yield act_digest(self.forced.get(name, own)), effect.good
-                yield (
-                    act_digest(self.forced.get(CONTROL, own)),
-                    effect.bad,
-                )
 
 
 async def play_arms(

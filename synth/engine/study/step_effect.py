@@ -2,14 +2,16 @@
 both sides.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from synth.branching import recorded_opening
 from synth.engine.context import Role, Run
+from synth.engine.study.effects.effect import FRESH, Effect, Side, TestMethod
 from synth.engine.study.episodes import Continuation, ShardEpisodes
 from synth.engine.study.player import Player
 from synth.rollout.episode import EpisodeSpec
@@ -17,9 +19,10 @@ from synth.rollout.start import BranchPoint, ForcedAct
 from synth.schemas import AgentTurn, Message, Outcome, Task, Trajectory, content_hash, view_messages
 from synth.stats.sequential import MOST, MOST_LOST, ROUND, decide_despite
 
+FRESH_FROM = 65
+"""How many draws after those of the test they begin: no test of the state ever looks at them."""
 MIXED = "mixed"
 """The weights of a trajectory whose turns were sampled from several ones."""
-TestMethod = Literal["sequential", "flip_deterministic"]
 
 
 class DecisionState(msgspec.Struct, frozen=True):
@@ -42,107 +45,6 @@ class DecisionState(msgspec.Struct, frozen=True):
         return view_messages(recorded_opening(self.parent), turns, thoughts=thoughts)
 
 
-class Side(msgspec.Struct, frozen=True):
-    """The continuations of one arm, in the order of their draws; those with a verdict count."""
-
-    played: tuple[Continuation, ...] = ()
-
-    @property
-    def valid(self) -> list[Continuation]:
-        """The continuations that came to an end."""
-        return [one for one in self.played if one.trajectory_id is not None]
-
-    @property
-    def n(self) -> int:
-        """The number of continuations with a verdict."""
-        return len(self.valid)
-
-    @property
-    def successes(self) -> int:
-        """The number of continuations that passed."""
-        return sum(self.solved)
-
-    @property
-    def solved(self) -> tuple[bool, ...]:
-        """Whether each valid continuation passed."""
-        return tuple(one.outcome is Outcome.SUCCESS for one in self.valid)
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        """The valid trajectories."""
-        return tuple(str(one.trajectory_id) for one in self.valid)
-
-    @property
-    def lost(self) -> int:
-        """The number of continuations that faults took."""
-        return sum(one.fault is not None for one in self.played)
-
-    @property
-    def rate(self) -> float | None:
-        """The share of successes; None without a verdict."""
-        return self.successes / self.n if self.n else None
-
-
-class Effect(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a test of `good` against `bad`.
-
-    `accepted` None: undefined, for the `reason` given. `continuations`: all attempts that were made
-    for this test, to be committed with its label (those that it shares with other tests are not
-    among them). `proposed`: the columns of a label about the act that `good` puts there.
-    """
-
-    accepted: bool | None
-    method: TestMethod
-    good: Side
-    bad: Side
-    continuations: Sequence[Trajectory]
-    reason: str | None = None
-    proposed: Mapping[str, Any] = {}
-
-    @property
-    def seen(self) -> tuple[Continuation, ...]:
-        """The continuations of both sides."""
-        return self.good.played + self.bad.played
-
-    @property
-    def open(self) -> bool:
-        """Whether a rerun may still tell."""
-        return self.accepted is None and any(one.open for one in self.seen)
-
-    @property
-    def stopped_at(self) -> int:
-        """The continuations per side that the test looked at."""
-        return len(self.bad.played)
-
-    @property
-    def invalid(self) -> int:
-        """The number of continuations on both sides that faults took."""
-        return self.good.lost + self.bad.lost
-
-    def alternative(self) -> Mapping[str, Any]:
-        """The tested act, and its source."""
-        return self.proposed
-
-    def evidence(self) -> Mapping[str, Any]:
-        """Counts and continuations, as every label that stands on the test carries them; where the
-        server changed its weights meanwhile, the test is undefined.
-        """
-
-        weights = (one.weights_id for one in self.seen if one.weights_id is not None)
-        return {
-            "q_pos": self.good.rate,
-            "n_pos": self.good.n,
-            "q_neg": self.bad.rate,
-            "n_neg": self.bad.n,
-            "method": self.method,
-            "stopped_at": self.stopped_at,
-            "invalid": self.invalid,
-            "weights_id": next(weights, None),
-            "pos_ids": list(self.good.ids),
-            "neg_ids": list(self.bad.ids),
-        }
-
-
 async def step_effect(
     episodes: ShardEpisodes,
     player: Player,
@@ -156,24 +58,18 @@ async def step_effect(
     player's policy.
 
     Rounds of two continuations per side, at most eight; the recorded trajectory itself is never
-    counted. The bad side takes the draws `draws_from` ... + 7, the good side the eight after them:
-    both sides draw independently, also where both put the same act (A/A). Tests that pass the same
-    `episodes` play a side that they have in common once; so does one that the ledger has already. A
-    policy that is deterministic, in an environment that is, is asked once per side
+    counted; an accepted test is followed by fresh ones. The bad side takes the draws `draws_from`
+    ... + 7, the good side the eight after them, also where both put the same act (A/A). Tests that
+    pass the same `episodes` play a side that they have in common once; so does one that the ledger
+    has already. A policy that is deterministic, in an environment that is, is asked once per side
     (`flip_deterministic`). Raises `SynthError` only for what stops the run.
     """
 
     flip = player.certain(episodes.run, state.task)
     most = 1 if flip else MOST
-
-    def specs(put: ForcedAct, first: int) -> list[EpisodeSpec]:
-        draws = range(first, first + most)
-        return [continued(episodes.run, player, state, (put,), draw) for draw in draws]
-
-    good_specs = specs(good, draws_from + MOST)
-    bad_specs = specs(bad, draws_from)
-    method: TestMethod = "flip_deterministic" if flip else "sequential"
-    effect = Effect(accepted=None, method=method, good=Side(), bad=Side(), continuations=())
+    specs = partial(_specs, episodes.run, player, state, most)
+    good_specs, bad_specs = specs(good, draws_from + MOST), specs(bad, draws_from)
+    effect = _begun(flip=flip)
 
     async with episodes.at(state.parent.trajectory_id, state.turn):
         while effect.accepted is None and effect.reason is None:
@@ -181,7 +77,53 @@ async def step_effect(
             found, made = await episodes.filled([*good_specs[here], *bad_specs[here]], player)
             effect = _with_round(effect, found, made)
 
+        if effect.accepted and not flip:
+            first = draws_from + FRESH_FROM
+            sides = specs(good, first + MOST), specs(bad, first)
+            effect = await _continued_anew(episodes, player, effect, sides)
+
     return effect
+
+
+def _specs(
+    run: Run, player: Player, state: DecisionState, most: int, put: ForcedAct, first: int
+) -> list[EpisodeSpec]:
+    """Specifies the continuations of one side, from draw number `first` on."""
+    draws = range(first, first + most)
+    return [continued(run, player, state, (put,), draw) for draw in draws]
+
+
+def _begun(*, flip: bool) -> Effect:
+    """A test that has seen nothing yet."""
+    method: TestMethod = "flip_deterministic" if flip else "sequential"
+    return Effect(accepted=None, method=method, good=Side(), bad=Side(), continuations=())
+
+
+async def _continued_anew(
+    episodes: ShardEpisodes,
+    player: Player,
+    effect: Effect,
+    sides: Sequence[Sequence[EpisodeSpec]],
+) -> Effect:
+    """An accepted test with fresh continuations of both sides; what faults took is played again by
+    another draw, as long as there are any. Where a ceiling kept some from starting the test is
+    undefined, until a rerun.
+    """
+    fresh = [Side(), Side()]
+
+    for at, specs in enumerate(sides):
+        side = fresh[at]
+        while (short := FRESH - side.n) > 0 and len(side.played) < len(specs):
+            here = slice(len(side.played), len(side.played) + short)
+            found, made = await episodes.filled(specs[here], player)
+            side = Side((*side.played, *found))
+            effect = replace(effect, continuations=[*effect.continuations, *made])
+            if any(one.trajectory_id is None and one.fault is None for one in found):
+                return replace(effect, accepted=None, reason="not_started")
+
+        fresh[at] = side
+
+    return replace(effect, fresh_good=fresh[0], fresh_bad=fresh[1])
 
 
 def _with_round(
@@ -266,4 +208,5 @@ def continued(
         slot = content_hash([spec.slot_id, [put.act.turn for put in puts]])
         spec = replace(spec, slot_id=slot)
 
-    return spec
+    # the same draw number after another act, or at another state, is another draw
+    return replace(spec, luck=spec.slot_id)

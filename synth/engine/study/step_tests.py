@@ -1,9 +1,9 @@
-"""Concludes the tests of a stage once its A/A control is counted: the expected share of false
-discoveries, labels, a report.
+"""Concludes the tests of a stage once all of them are counted: how many may be false, labels, a
+report.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -13,8 +13,14 @@ from synth.engine.study.method import method_report
 from synth.ledger import Score
 from synth.ledger.typed import Read
 from synth.schemas import Status, StepLabel, given
+from synth.stats.discoveries import (
+    MOST_CHANCE,
+    MOST_FALSE,
+    Discoveries,
+    StateTests,
+    discoveries,
+)
 from synth.stats.intervals import clopper_pearson
-from synth.stats.sequential import MOST_FALSE, expected_false_share
 
 TEST, LABEL, VALUE = "step_test", "critical_step", "step_value"
 """Metrics: a test as it ended; the label that stands on it; successes of an act's continuations."""
@@ -25,32 +31,38 @@ StoredTest = Read[StepLabel]
 
 
 class EndedTest(msgspec.Struct, frozen=True):
-    """A test that came to a verdict; a `control` compares an act with itself."""
+    """A test that came to a verdict; a `control` compares an act with itself. Tests at one `state`
+    share continuations.
+    """
 
     accepted: bool
     control: bool
     sequential: bool
+    state: Hashable
 
 
 class ErrorControl:
-    """Counts the tests that came to a verdict beside their A/A control, and estimates the share of
-    accepted ones that are false.
+    """Counts the tests that came to a verdict, by state, beside their A/A control, and judges what
+    was accepted (`synth.stats.discoveries`).
     """
 
     def __init__(self, tests: Iterable[EndedTest]) -> None:
         ended = list(tests)
         self.controls = [test for test in ended if test.control]
         self.tests = [test for test in ended if test.sequential and not test.control]
-        self.false_share = expected_false_share(
-            accepted(self.controls),
-            len(self.controls),
-            len(self.tests),
-            accepted(self.tests),
-        )
+        self.found = _found(self.tests, self.controls)
 
-        """None where it was not measured."""
-        self.weak = self.false_share is not None and self.false_share > MOST_FALSE
-        """Whether too many of what the sequential test accepted are expected to be false."""
+    @property
+    def false_share(self) -> float | None:
+        """The expected share of false ones among the accepted is at most that; None where nothing
+        was accepted.
+        """
+        return self.found.false_share
+
+    @property
+    def weak(self) -> bool:
+        """Whether what the sequential test accepted is not confirmed."""
+        return self.found.weak
 
     def status(self, test: EndedTest) -> Status:
         """The worth of a label that stands on a test."""
@@ -59,6 +71,43 @@ class ErrorControl:
         if not test.accepted:
             return "rejected"
         return "weak" if self.weak and test.sequential else "confirmed"
+
+    def lines(self) -> Iterator[str]:
+        """Yields what the tests and their control say, in words."""
+        found, controls = self.found, self.controls
+        if controls:
+            low, high = clopper_pearson(accepted(controls), len(controls))
+            yield (
+                f"A/A: {accepted(controls)} of {len(controls)} accepted (95 % {low:.3f} to "
+                f"{high:.3f})"
+            )
+        elif self.tests:
+            yield "A/A: none, so no alarm could be raised"
+
+        if found.alarm:
+            yield f"chance of so many {found.control_chance:.2g}: all labels are weak"
+        if found.false_share is not None:
+            counted = f"{found.accepted} accepted of {found.tests} tests"
+            yield f"at most {found.false_share:.2f} of them expected to be false ({counted})"
+            yield (
+                f"chance of {found.accepted_states} of {found.states} states by luck "
+                f"{found.chance:.2g}"
+            )
+        if found.accepted and found.weak and not found.alarm:
+            yield (
+                f"more than {MOST_FALSE:g} false, or a chance above {MOST_CHANCE:g}: all labels "
+                "are weak"
+            )
+
+
+def _found(tests: Sequence[EndedTest], controls: Sequence[EndedTest]) -> Discoveries:
+    """Judges tests state by state."""
+    by_state = defaultdict[Hashable, list[EndedTest]](list)
+    for test in tests:
+        by_state[test.state].append(test)
+
+    states = [StateTests(len(at), accepted(at)) for at in by_state.values()]
+    return discoveries(states, accepted(controls), len(controls))
 
 
 def accepted(tests: Iterable[EndedTest]) -> int:
@@ -73,7 +122,11 @@ class TestSummary:
         labels = [row.about for row in recorded]
         self.untested = [one for one in labels if given(one.untested) is not None]
         self.tested = [one for one in labels if given(one.untested) is None]
-        ended = [_ended(one) for one in self.tested if given(one.accepted) is not None]
+        ended = [
+            _ended(row.about, (row.subject_id, row.turn))
+            for row in recorded
+            if given(row.about.untested) is None and given(row.about.accepted) is not None
+        ]
         self.control = ErrorControl(ended)
         self.flips = [test for test in ended if not test.sequential and not test.control]
 
@@ -120,6 +173,7 @@ class TestSummary:
                 "tests": len(controls),
             },
             expected_false_share=self.false_share,
+            chance_by_luck=self.control.found.chance,
             weak=self.control.weak,
             continuations_per_test=self._continuations(),
             left_open=still_open,
@@ -127,21 +181,8 @@ class TestSummary:
 
     def _also(self, still_open: int) -> Iterator[str]:
         """Yields the lines on the control and on the tests."""
-        controls = self.control.controls
-        tests = self.control.tests
-        if controls:
-            found = accepted(controls)
-            low, high = clopper_pearson(found, len(controls))
-            yield f"A/A: {found} of {len(controls)} accepted (95 % {low:.3f} to {high:.3f})"
-        elif tests:
-            yield "A/A: none, so false accepts are not measured"
-
-        if self.false_share is not None:
-            counted = f"{accepted(tests)} accepted of {len(tests)} tests"
-            yield f"expected share of false discoveries {self.false_share:.2f} ({counted})"
-        if self.control.weak:
-            yield f"that is more than {MOST_FALSE:g}: all labels are weak"
-        if tests:
+        yield from self.control.lines()
+        if self.control.tests:
             each = f"{self._continuations():.1f} continuations per test"
             yield f"{each}, shared ones counted in each"
         if self.flips:
@@ -163,6 +204,6 @@ class TestSummary:
         return sum(looks) / len(looks) if looks else None
 
 
-def _ended(label: StepLabel) -> EndedTest:
+def _ended(label: StepLabel, state: Hashable = None) -> EndedTest:
     """The outcome of a test, as `ErrorControl` counts it."""
-    return EndedTest(label.accepted is True, label.control, label.method == SEQUENTIAL)
+    return EndedTest(label.accepted is True, label.control, label.method == SEQUENTIAL, state)

@@ -19,6 +19,7 @@ from synth.engine.study.arms import (
     play_arms,
     same_act_twice,
 )
+from synth.engine.study.effects.values import act_values
 from synth.engine.study.method import Method
 from synth.engine.study.rebuilding import world_versions
 from synth.engine.study.shard import ShardContext, UnitResult
@@ -241,33 +242,20 @@ class Study(Method):
 
     def _values(self, unit: Unit, played: Sequence[Episodes]) -> Iterator[Score]:
         """Yields a row per act that was continued; each continuation counts once, the recorded
-        trajectory never.
+        trajectory and the fresh continuations of accepted tests never.
         """
 
         state = unit.state
-        counted = dict[str, dict[str, bool]]()
-        for act, side in (found for one in played for found in one.values(state.own)):
-            counted.setdefault(act, {}).update(zip(side.ids, side.solved, strict=True))
-
-        for act, solved in counted.items():
-            if solved:
-                wins = sum(solved.values())
-                n = len(solved)
-                about = StepValue(
-                    proposed_by=unit.rule,
-                    own=act_digest(state.own),
-                    on_policy_for=self.player.on_policy_for,
-                    act=act,
-                    successes=wins,
-                    n=n,
-                )
-                yield Score(
-                    state.parent.trajectory_id,
-                    VALUE,
-                    wins / n,
-                    state.turn,
-                    about,
-                )
+        for one in act_values(played, state.own):
+            about = StepValue(
+                proposed_by=unit.rule,
+                own=act_digest(state.own),
+                on_policy_for=self.player.on_policy_for,
+                act=one.act,
+                successes=one.successes,
+                n=one.n,
+            )
+            yield Score(state.parent.trajectory_id, VALUE, one.rate, state.turn, about)
 
     def finalize(self, stage: StageContext) -> Sequence[Score]:
         """The labels that the tests of the whole stage give."""

@@ -21,8 +21,8 @@ from synth.pairs import (
     PairSettings,
     StepReport,
     kto_labels,
+    paired_steps,
     preference_pairs,
-    step_labels,
 )
 from synth.schemas import Message, Release, ToolSchema, Trajectory, Turn, to_messages, turn_messages
 from synth.text.transcript.message_texts import TOOLS, Change, with_messages
@@ -97,7 +97,7 @@ def kto_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[LabelledRow]:
 
 
 def prm_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[LabelledRow]:
-    """Steps with a label, or with a soft value alone where nothing decided them."""
+    """Steps with a label, in pairs of the same tools, or with a soft value alone."""
     render: Render = transcript
     if (student := tally.settings.student) is not None:
         from synth.exporters.template import served_template
@@ -105,11 +105,12 @@ def prm_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[LabelledRow]:
         render = served_template(student).opened
 
     report = StepReport()
-    for one in step_labels(ledger, _asked(tally), report):
+    for one in paired_steps(ledger, _asked(tally), report):
         row = LabelledRow(one.label, one.trajectory, render=render)
         yield from _told(tally, row, one.label.turn, (one.step,))
 
     tally.take(report)
+    tally.remarks += report.remarks()
 
     if student is None:
         tally.remarks.append(

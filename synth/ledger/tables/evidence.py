@@ -28,7 +28,7 @@ HELD_BY = ("scores", "labels", "measures", "units")
 """Tables that the view `scores` is made of."""
 TYPED = ("labels", "label_episodes", "measures", "step_measures", "units")
 """Tables that scores are stored in."""
-_STEPS = ("potential", "gigpo", "graphgpo", "salt")
+_STEPS = ("gigpo", "graphgpo", "salt")
 _ARMS = {"treated": "pos_ids", "control": "neg_ids"}
 _TESTED = {"treated_successes": ("q_pos", "n_pos"), "control_successes": ("q_neg", "n_neg")}
 _LABEL: Mapping[str, Sequence[str]] = {
@@ -106,7 +106,7 @@ def _label(metric: str, ask: Ask) -> Row:
 
     Successes are counted: shares of continuations times their number, each arm for itself. The
     evidence class says what the label rests on: the flip of a deterministic policy, an accepted
-    test, or continuations without one.
+    test that luck does not explain, or continuations.
     """
     row: Row = {}
 
@@ -124,7 +124,7 @@ def _label(metric: str, ask: Ask) -> Row:
 
     if row["method"] == "flip_deterministic":
         row["evidence_class"] = "exact"
-    elif row["accepted"]:
+    elif row["accepted"] and row["status"] != "weak":
         row["evidence_class"] = "tested"
     elif row["treated_n"]:
         row["evidence_class"] = "counted"

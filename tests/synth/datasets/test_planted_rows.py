@@ -79,7 +79,9 @@ def rows_of_every_kind(
     opening = (Observation(f"Bring the lamp, or the chair of {name}.", Source.USER),)
     given = {"opening": opening, **fields}
     chat = answered(f"chat-{name}", task.task_id, **given)
-    base = run(f"base-{name}", act(0), act(1, "drop"), solved=False, task=task.task_id, **given)
+    # the same tool, since step labels of one tool alone stand in pairs
+    chair = act(1, "take", arguments={"what": "chair"})
+    base = run(f"base-{name}", act(0), chair, solved=False, task=task.task_id, **given)
     better = run(
         f"better-{name}",
         act(0),
@@ -104,7 +106,7 @@ def rows_of_every_kind(
     written = {"alternative_authorship": str(fields.get("authorship", "model"))}
     scores = [
         accepted(base, 1, better, **written),
-        valued(better, 1, 4, 4),
+        valued(better, 1, 4, 4, 1.0),
         Score(base.trajectory_id, "repair", float(status == "confirmed"), 1, cause),
     ]
     return [chat, base, better], scores, task

@@ -96,7 +96,7 @@ def test_the_command_names_the_losses_and_then_the_folder(tmp_path: Path) -> Non
 
 def test_a_reason_says_what_could_be_done_about_it(tmp_path: Path) -> None:
     base, good = fork("a")
-    ledger = planted(tmp_path, [base, good], [valued(good, 0, 2, 4)])
+    ledger = planted(tmp_path, [base, good], [valued(good, 0, 2, 4, 0.5)])
     done = CliRunner().invoke(
         command, [ledger.storage.url, "--kind", "prm", "--out", str(tmp_path / "out")]
     )

@@ -16,8 +16,8 @@ from synth.exporters.proof.check import prove
 from synth.exporters.registry import form_of, kind_of
 from synth.exporters.tally import ExportCounts
 from synth.ledger.ledger import Decision, Ledger, Score
-from synth.schemas.trajectory import Authorship, Observation, Source
-from tests.synth.pairs.planted import accepted, act, fork, planted, run, valued
+from synth.schemas.trajectory import Authorship, Observation, Source, Trajectory
+from tests.synth.pairs.planted import accepted, act, planted, run, valued
 
 pytestmark = pytest.mark.slow
 
@@ -29,8 +29,16 @@ def test_the_command_says_once_why_there_are_no_rows(tmp_path: Path) -> None:
     assert str(done.exception).count("--include-scripted takes them in") == 1
 
 
+def of_one_tool() -> tuple[Trajectory, Trajectory]:
+    """A failed trial and a continuation that passes: both acts are calls of one tool."""
+    chair = act(1, "take", arguments={"what": "chair"})
+    base = run("base", act(0), chair, solved=False)
+    good = run("good", act(0), act(1, "take"), solved=True, parent_id=base.trajectory_id)
+    return base, good
+
+
 def test_what_is_not_counted_is_no_size_of_zero(tmp_path: Path) -> None:
-    base, good = fork("a")
+    base, good = of_one_tool()
     export(
         "prm",
         planted(tmp_path, [base, good], [accepted(base, 1, good)]),
@@ -84,10 +92,13 @@ def _tally() -> ExportCounts:
 
 
 def test_all_filters_are_honoured_by_labels_too_where_that_is_asked_for(tmp_path: Path) -> None:
-    base, good = fork("a")
+    base, good = of_one_tool()
     dropped = [Decision(one.trajectory_id, "signals", False, "loop") for one in (base, good)]
     ledger: Ledger = planted(
-        tmp_path, [base, good], [accepted(base, 1, good), valued(good, 1, 4, 4)], decisions=dropped
+        tmp_path,
+        [base, good],
+        [accepted(base, 1, good), valued(good, 1, 4, 4, 1.0)],
+        decisions=dropped,
     )
     assert export("prm", ledger, DatasetFolder(tmp_path / "own"), RowSettings()).rows > 0
     report = export("prm", ledger, DatasetFolder(tmp_path / "every"), RowSettings(honour=("all",)))

@@ -104,15 +104,14 @@ def test_step_measures_of_a_recorded_run_are_those_of_each_turn_that_has_one(
     expected = Counter[tuple[str, str]]()
     for subject, metric, text in asked(
         ledger,
-        "SELECT subject_id, metric, detail FROM scores WHERE metric IN ('potential', 'salt')",
+        "SELECT subject_id, metric, detail FROM scores WHERE metric IN ('gigpo', 'salt')",
     ):
-        said = json.loads(text)
-        values = said["by_turn"] if metric == "potential" else said["steps"]
+        values = json.loads(text)["steps"]
         expected[(subject, metric)] = sum(value is not None for value in values)
     found = asked(
         ledger,
         "SELECT trajectory_id, metric, count(*) FROM step_measures "
-        "WHERE metric IN ('potential', 'salt') GROUP BY 1, 2",
+        "WHERE metric IN ('potential', 'gigpo', 'salt') GROUP BY 1, 2",
     )
     assert {(subject, metric): n for subject, metric, n in found} == {
         key: n for key, n in expected.items() if n

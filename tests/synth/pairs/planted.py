@@ -60,6 +60,11 @@ def accepted(base: Trajectory, turn: int, better: Trajectory, **detail: Any) -> 
         "on_policy_for": STUDENT,
         "pos_ids": [better.trajectory_id],
         "neg_ids": [],
+        "q_confirm": 0.75,
+        "confirm_pos": 3,
+        "confirm_neg": 0,
+        "confirm_pos_ids": [f"pos{n}" for n in range(4)],
+        "confirm_neg_ids": [f"neg{n}" for n in range(4)],
         "alternative_from": "explorer",
         "alternative_authorship": "model",
         "alternative_digest": act_digest(better.turns[turn]),
@@ -68,15 +73,29 @@ def accepted(base: Trajectory, turn: int, better: Trajectory, **detail: Any) -> 
     return Score(base.trajectory_id, "critical_step", 1.0, turn, {**known, **detail})
 
 
-def valued(base: Trajectory, turn: int, successes: int, n: int) -> Score:
-    """The own act's success rate."""
+def valued(
+    base: Trajectory,
+    turn: int,
+    successes: int,
+    n: int,
+    rate: float | None = None,
+    of: Trajectory | None = None,
+) -> Score:
+    """An act's success rate by path counts: the own one's, or what another trajectory (`of`) did
+    there.
+    """
     own = act_digest(base.turns[turn])
     return Score(
         base.trajectory_id,
         "step_value",
-        successes / n,
+        rate,
         turn,
-        {"act": own, "own": own, "successes": successes, "n": n},
+        {
+            "act": act_digest((of or base).turns[turn]),
+            "own": own,
+            "successes": successes,
+            "n": n,
+        },
     )
 
 

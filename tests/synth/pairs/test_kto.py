@@ -1,5 +1,5 @@
-"""KTO labels: positives at least as good as the task's trials, negatives confirmed, each beside a
-positive at such a state.
+"""KTO labels: acts that a confirmed test set against each other at one state, each negative beside
+a positive at such a state.
 """
 
 from pathlib import Path
@@ -50,38 +50,47 @@ def test_a_negative_without_a_positive_at_such_a_state_is_left_out(tmp_path: Pat
 
 def test_a_positive_of_another_task_at_the_same_kind_of_state_is_enough(tmp_path: Path) -> None:
     base, good = fork("a", task="a")
-    other = run("other", act(0), act(1, "sell"), solved=False, task="b", opening=base.opening[:0])
+    other, better = fork("b", better="sell", task="b", opening=())
     trials = [
         run(f"trial {name}", act(0), act(1, "take"), solved=True, trial=1, task=name)
         for name in "ab"
     ]
-    scores = [accepted(base, 1, good, alternative_authorship="scripted"), valued(other, 1, 3, 4)]
-    found, report = labels(planted(tmp_path, [base, good, other, *trials], scores))
-    assert sorted(found) == sorted(
-        [(base.trajectory_id, 1, False, "stratum"), (other.trajectory_id, 1, True, None)]
-    )
-    assert report.strata == {"echo|look|5": 2}
-
-
-def test_a_positive_passes_as_often_as_its_task_by_enough_continuations(tmp_path: Path) -> None:
-    """Two trials of each task, one solved: a rate of one half."""
-    counted = {"as often": (2, 4), "less often": (1, 4), "too few": (2, 2)}
-    bases = {
-        task: run(task, act(0), act(1, f"take_{n}"), solved=False, task=task)
-        for n, task in enumerate(counted)
-    }
-    trials = [
-        run(f"solved {task}", act(0), act(1, "sell"), solved=True, task=task, trial=1)
-        for task in counted
+    scores = [
+        accepted(base, 1, good, alternative_authorship="scripted"),
+        accepted(other, 1, better),
     ]
-    found, _ = labels(
-        planted(
-            tmp_path,
-            [*bases.values(), *trials],
-            [valued(bases[task], 1, *counts) for task, counts in counted.items()],
-        )
+    found, report = labels(planted(tmp_path, [base, good, other, better, *trials], scores))
+    assert sorted(found) == sorted(
+        [
+            (base.trajectory_id, 1, False, "stratum"),
+            (other.trajectory_id, 1, False, "prompt"),
+            (better.trajectory_id, 1, True, None),
+        ]
     )
-    assert found == [(bases["as often"].trajectory_id, 1, True, None)]
+    assert report.strata == {"echo|look|5": 3}
+
+
+def test_no_rate_makes_an_act_desirable_only_a_test_at_its_state_does(tmp_path: Path) -> None:
+    """One of two trials passes. An act that passes always stands at an easy state: that says
+    nothing of the act, nor does a test that was not accepted, or not confirmed.
+    """
+    base, good = fork("a")
+    weak, other = fork("b", better="sell")
+    solved = run("trial", act(0), act(1, "take"), solved=True, trial=1)
+    scores = [valued(base, 1, 8, 8, 1.0), accepted(base, 1, good, status="rejected")]
+    scores += [valued(weak, 1, 0, 8, 0.0), accepted(weak, 1, other, status="weak")]
+    found, report = labels(planted(tmp_path, [base, good, weak, other, solved], scores))
+    assert (found, report.desirable, report.undesirable) == ([], 0, 0)
+
+
+def test_a_flip_that_only_the_own_act_survives_makes_it_desirable(tmp_path: Path) -> None:
+    base, worse = fork("a")
+    solved = run("base a", act(0), act(1, "drop"), solved=True)
+    flip = {"method": "flip_deterministic", "status": "rejected", "q_pos": 0.0, "q_neg": 1.0}
+    found, _ = labels(
+        planted(tmp_path, [solved, worse], [accepted(base, 1, worse, n_pos=1, n_neg=1, **flip)])
+    )
+    assert found == [(solved.trajectory_id, 1, True, None)]
 
 
 def test_a_task_that_nobody_solved_gives_no_negatives(tmp_path: Path) -> None:

@@ -93,9 +93,9 @@ def test_steps_have_counted_values_and_the_check_blames_turns_of_the_policy(
     rows = list(step_labels(storefront, LabelSettings(include_scripted=True)))
     counted = [row.label for row in rows if row.label.tier is Tier.INTERVENTIONAL]
     assert counted
-    assert all(
-        one.q is not None and one.n and one.successes == round(one.q * one.n) for one in counted
-    )
+    assert all(0 <= one.successes <= one.n and one.n for one in counted)
+    assert all(one.q is not None or one.label is not None for one in counted)
+    assert any(one.q is not None and one.label is None for one in counted)
     exact = [row for row in rows if row.label.tier is Tier.GOLD_RULE]
     assert exact
     assert all(

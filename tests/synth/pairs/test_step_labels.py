@@ -25,22 +25,56 @@ def labels(ledger: Any, **settings: Any) -> tuple[list[Any], StepReport]:
 
 def test_counted_acts_have_a_soft_value_and_only_decided_ones_a_hard_label(tmp_path: Path) -> None:
     (base, good), (other, same) = fork("a"), fork("b", task="b")
-    scores = [accepted(base, 1, good), valued(base, 1, 1, 8)]
+    scores = [accepted(base, 1, good), valued(base, 1, 1, 8, 0.2)]
     scores += [
+        valued(base, 1, 4, 4, 1.0, good),
         accepted(other, 1, same, status="rejected", q_pos=0.5, q_neg=0.25),
-        valued(other, 1, 2, 8),
+        valued(other, 1, 2, 8, 0.3),
+        valued(other, 1, 2, 4, 0.4, same),
     ]
     found, report = labels(planted(tmp_path, [base, good, other, same], scores))
-    assert {(one.trajectory_id, one.label, one.q, one.successes, one.n) for one in found} == {
-        (base.trajectory_id, False, 0.125, 1, 8),
-        (good.trajectory_id, True, 1.0, 4, 4),
-        (other.trajectory_id, None, 0.25, 2, 8),
-        (same.trajectory_id, None, 0.5, 2, 4),
+    assert {
+        (one.trajectory_id, one.label, one.q, one.successes, one.n, one.q_confirm, one.n_confirm)
+        for one in found
+    } == {
+        (base.trajectory_id, False, 0.2, 1, 8, 0.0, 4),
+        (good.trajectory_id, True, 1.0, 4, 4, 0.75, 4),
+        (other.trajectory_id, None, 0.3, 2, 8, None, 0),
+        (same.trajectory_id, None, 0.4, 2, 4, None, 0),
     }
     assert report.labels == {
         (Tier.INTERVENTIONAL, True): 1,
         (Tier.INTERVENTIONAL, False): 1,
         (Tier.INTERVENTIONAL, None): 2,
+    }
+
+
+def test_an_act_that_never_passed_has_its_value_too(tmp_path: Path) -> None:
+    base, _ = fork("a")
+    other = run("never", act(0), act(1, "sell"), solved=False, parent_id=base.trajectory_id)
+    scores = [
+        accepted(base, 1, other, status="rejected", q_pos=0.0, q_neg=0.0),
+        valued(base, 1, 0, 2, 0.0),
+        valued(base, 1, 0, 2, 0.0, other),
+    ]
+    found, _ = labels(planted(tmp_path, [base, other], scores))
+    assert {(one.trajectory_id, one.label, one.q) for one in found} == {
+        (base.trajectory_id, None, 0.0),
+        (other.trajectory_id, None, 0.0),
+    }
+
+
+def test_what_a_stopped_test_counted_is_no_value(tmp_path: Path) -> None:
+    """Where tests share a side and no joint count is there, the rate is null; so an act that
+    nothing decided has no row.
+    """
+    (base, good), (other, same) = fork("a"), fork("b", task="b")
+    scores = [accepted(base, 1, good), valued(base, 1, 1, 8), valued(base, 1, 4, 4, None, good)]
+    scores += [accepted(other, 1, same, status="rejected"), valued(other, 1, 2, 8)]
+    found, _ = labels(planted(tmp_path, [base, good, other, same], scores))
+    assert {(one.trajectory_id, one.label, one.q, one.successes, one.n) for one in found} == {
+        (base.trajectory_id, False, None, 1, 8),
+        (good.trajectory_id, True, None, 4, 4),
     }
 
 

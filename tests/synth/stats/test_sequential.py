@@ -17,7 +17,6 @@ from synth.stats.sequential import (
     control_count,
     decide,
     decide_despite,
-    expected_false_share,
 )
 
 LOOKS = (2, 4, 6, 8)
@@ -141,16 +140,6 @@ def test_a_verdict_never_hangs_on_what_faults_took(m: int, data: st.DataObject) 
             decide(good + g, bad + b, m) == "accept"
             for g, b in product(range(lost_good + 1), range(lost_bad + 1))
         )
-
-
-def test_the_expected_share_of_false_discoveries_is_what_the_control_accepts_of_as_many_tests() -> (
-    None
-):
-    assert expected_false_share(1, 20, 200, 40) == pytest.approx(0.25)
-    assert expected_false_share(0, 20, 200, 40) == 0
-    assert expected_false_share(5, 20, 200, 10) == 1
-    assert expected_false_share(0, 0, 200, 40) is None
-    assert expected_false_share(1, 20, 200, 0) is None
 
 
 def test_a_control_stands_beside_ten_tests_or_more() -> None:

@@ -12,7 +12,7 @@ from benchmarks.within_tasks import (
     within_tasks,
 )
 from synth.topology.graph import GraphTrial, TaskGraph, graph_of
-from synth.topology.potential import drops, potentials
+from synth.topology.potential import PotentialPair, drops, potential_pairs, potentials
 
 
 def test_the_potential_is_that_of_the_other_trials_less_their_pass_rate() -> None:
@@ -114,8 +114,59 @@ def test_a_pair_is_scored_by_the_trials_beside_it() -> None:
     ]
     found = pairwise(graph_of("t", trials))
     # 1 against 3: donors 2 (pass, a) and 4 (fail, b), rate 1/2; both were at a: (1 + 1) / 3 - 1/2 =
-    # 1/6. 1 against 4: nobody else was at b
-    assert found == [(pytest.approx(1 / 6), pytest.approx(1 / 6))] * 2
+    # 1/6. 1 against 4: nobody else was at b, so the pair is a tie
+    known, unknown = (pytest.approx(1 / 6), pytest.approx(1 / 6)), (0.0, 0.0)
+    assert found == [known, unknown, known, unknown]
+
+
+def stored(trials: list[GraphTrial]) -> list[PotentialPair]:
+    return list(potential_pairs(graph_of("t", trials)))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 8, 17])
+def test_up_to_seventeen_trials_every_pair_is_there_once(count: int) -> None:
+    trials = [GraphTrial(str(n), n % 2 == 0, ("a",)) for n in range(count)]
+    found = {frozenset((one.first, one.second)) for one in stored(trials)}
+    assert len(found) == len(stored(trials)) == count * (count - 1) // 2
+
+
+def test_of_many_trials_each_is_compared_with_sixteen_whatever_they_came_to() -> None:
+    trials = [GraphTrial(str(n), n < 7, ("a",)) for n in range(40)]
+    named = [one for pair in stored(trials) for one in (pair.first, pair.second)]
+    assert {named.count(trial) for trial in trials} == {16}
+
+
+def test_a_pair_says_which_trial_does_better_and_a_half_where_it_does_not_know() -> None:
+    trials = [
+        GraphTrial("1", True, ("a", "b")),
+        GraphTrial("2", True, ("a", "b")),
+        GraphTrial("3", False, ("a", "c")),
+        GraphTrial("4", False, ("a", "c")),
+        GraphTrial("5", False, ("x", "y")),
+    ]
+    value = {
+        (one.first.trajectory_id, one.second.trajectory_id): one.value for one in stored(trials)
+    }
+    # 1 against 3: donors 2 (pass, a b), 4 and 5 (fail), rate 1/3: b is above it, c below
+    assert value["1", "3"] == 1
+    assert value["1", "2"] == 0.5, "the same way"
+    assert value["5", "1"] == 0.5, "nobody else went the way of 5"
+
+
+def test_noise_is_ranked_at_a_half_by_stored_pairs_of_four_trials() -> None:
+    """All pairs of a success and a failure count, the unknown ones a half: of the known ones alone
+    the mean is .467.
+    """
+    known, every = [], []
+    for graph in noise(4):
+        for pair in potential_pairs(graph):
+            if pair.first.success is not pair.second.success:
+                value = pair.value if pair.first.success else 1 - pair.value
+                every.append(value)
+                if None not in (pair.of_first, pair.of_second):
+                    known.append(value)
+    assert abs(sum(every) / len(every) - 0.5) < 0.02
+    assert len(known) < 0.95 * len(every)
 
 
 def test_turns_that_decide_are_ranked_above_noise() -> None:

@@ -27,30 +27,39 @@ def judged(
     method: str = "sequential",
     label: str = "injection",
     subject: str = "t",
+    twin: str | None = None,
 ) -> Judged:
-    about = AttributionLabel(method=method, label=label, strategy="rule")
+    about = AttributionLabel(method=method, label=label, strategy="rule", clean_twin_id=twin)
     return Judged(subject, metric, float(accepted), 3, about, REF.stage_key)
 
 
-def test_the_share_is_the_controls_accept_rate_times_tests_by_accepted() -> None:
-    """1 of 4 controls accepted; 10 tests, 5 accepted: 1/4 x 10 / 5 = .5. Flips are not among
+def test_the_share_is_the_rules_false_accepts_times_tests_by_accepted() -> None:
+    """10 tests, 5 accepted: .012054 x 10 / 5, whatever the controls say. Flips are not among
     them.
     """
     tests = [judged("injection_test", accepted=at < 5) for at in range(10)]
     tests += [judged("injection_test", accepted=True, method="flip_deterministic")] * 7
     controls = [judged("injection_control", accepted=at < 1) for at in range(4)]
-    assert ErrorControl(map(ended, tests + controls)).false_share == 0.5
-    assert ErrorControl(map(ended, tests)).false_share is None
+    assert ErrorControl(map(ended, tests + controls)).false_share == 0.024108
+    assert ErrorControl(map(ended, tests)).false_share == 0.024108
 
 
-@pytest.mark.parametrize(("controls", "worth"), [(5, "confirmed"), (4, "weak")])
-def test_above_a_share_of_a_fifth_what_the_sequential_test_accepted_is_weak(
-    controls: int, worth: str
+@pytest.mark.parametrize(
+    ("twins", "worth"),
+    [
+        (("a", "b"), "confirmed"),  # two states, both accepted: .012054 squared
+        (("a", "a"), "weak"),  # one state with two tests: .0228
+        ((None, None), "confirmed"),  # repairs: states of their own trials
+    ],
+)
+def test_what_luck_at_one_state_may_explain_is_weak(
+    twins: tuple[str | None, ...], worth: str
 ) -> None:
-    """One control accepted: of 5, 1/5 x 1 / 1 = .2 is not above the limit; of 4, .25 is."""
-    given = [judged("injection_test", accepted=True)]
-    given += [judged("injection_control", accepted=at < 1) for at in range(controls)]
-    (label,) = labels(given)
+    tests = [
+        judged("injection_test", accepted=True, subject=f"t{at}", twin=twin)
+        for at, twin in enumerate(twins)
+    ]
+    label, _ = labels(tests)
     assert isinstance(label.detail, AttributionLabel)
     assert (label.metric, label.value, label.detail.status) == (
         "injection",
@@ -64,7 +73,7 @@ def test_a_flip_stays_and_what_was_not_accepted_is_weak() -> None:
         "injection_test", accepted=True, method="flip_deterministic", label="observation_fault"
     )
     weak = judged("repair_test", accepted=False, label="repair")
-    controls = [judged("injection_control", accepted=True)]
+    controls = [judged("injection_control", accepted=True)] * 2
     found = labels([flip, weak, *controls])
     assert [(label.metric, label.value) for label in found] == [
         ("observation_fault", 1.0),
@@ -88,14 +97,16 @@ def test_a_label_that_was_confirmed_early_is_weak_once_later_controls_say_so(
 ) -> None:
     ledger = Ledger(str(tmp_path / "run"), create=True)
     ledger.begin_stage(StageLine(REF.stage, REF.stage_key, {}))
-    test = Score("t", "injection_test", 1.0, 3, {"method": "sequential", "label": "injection"})
-    ledger.commit(REF, scores=[test])
+    about = {"method": "sequential", "label": "injection"}
+    tests = [Score(name, "injection_test", 1.0, 3, about) for name in "tu"]
+    ledger.commit(REF, scores=tests)
     finalize_labels(ledger, REF, scores=labels(judged_in(ledger)))
-    assert rows(ledger) == [("injection", 1.0)]
-    ledger.commit(REF, scores=[Score("t", "injection_control", 1.0, 3, {"method": "sequential"})])
+    assert rows(ledger) == [("injection", 1.0)] * 2
+    controls = [Score(name, "injection_control", 1.0, 3, {"method": "sequential"}) for name in "tu"]
+    ledger.commit(REF, scores=controls)
     finalize_labels(ledger, REF, scores=labels(judged_in(ledger)))
-    assert rows(ledger) == [("injection", 0.0)], "the early one is in no view any more"
-    assert rows(Ledger(str(tmp_path / "run"))) == [("injection", 0.0)]
+    assert rows(ledger) == [("injection", 0.0)] * 2, "the early ones are in no view any more"
+    assert rows(Ledger(str(tmp_path / "run"))) == [("injection", 0.0)] * 2
     before = ledger.state.lines
     finalize_labels(ledger, REF, scores=labels(judged_in(ledger)))
     assert ledger.state.lines == before, "the same conclusion is not written twice"

@@ -73,16 +73,13 @@ def test_where_the_control_accepts_no_label_is_confirmed_not_even_of_rounds_befo
             for (text,) in rows("SELECT detail FROM scores_all WHERE metric = 'injection_attempt'")
         ]
         controls = rows("SELECT value FROM scores_all WHERE metric = 'injection_control'")
-        labels = rows(
-            "SELECT value, detail->>'$.status', (detail->>'$.fdr')::DOUBLE FROM scores WHERE "
-            "metric = 'injection'"
-        )
+        labels = rows("SELECT value, detail->>'$.status' FROM scores WHERE metric = 'injection'")
     assert len({note["round"] for note in notes if note["reason"] == "accepted"}) > 1, (
         "accepted in several rounds"
     )
     assert (1.0,) in controls, "at the first turn, where what is put decides nothing"
     assert len(labels) >= len(accepted) > 5
-    assert {(value, status) for value, status, _ in labels} == {(0.0, "weak")}
-    assert all(share > 0.2 for *_, share in labels)
+    assert set(labels) == {(0.0, "weak")}
+    assert any("all labels are weak" in line for line in report["also"])
     assert report["verified"] == 0
     assert report["rejected"]["weak_by_control"] == len(accepted)

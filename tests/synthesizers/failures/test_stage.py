@@ -229,9 +229,7 @@ def test_the_control_compares_the_clean_turn_with_itself_on_continuations_of_its
     controls = scores(tmp_path / "run", "injection_control")
     assert controls
     assert any(
-        line.startswith(
-            f"A/A control: {sum(row['value'] for row in controls):.0f} of {len(controls)}"
-        )
+        line.startswith(f"A/A: {sum(row['value'] for row in controls):.0f} of {len(controls)}")
         for line in report["also"]
     )
     counted = [
