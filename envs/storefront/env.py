@@ -217,7 +217,11 @@ class StorefrontEnv:
     def _believed(self) -> Belief:
         """What was observed up to now; exchanges are absorbed once."""
         if self._belief is None:
-            known = self._script.said_at_once() if self._task is None else read_goal(self._opening).slots
+            known = (
+                self._script.said_at_once()
+                if self._task is None
+                else read_goal(self._opening).slots
+            )
             self._belief = Belief([self._opening], dict(known))
 
         # a belief is kept between calls, for a long episode would be read again at every turn

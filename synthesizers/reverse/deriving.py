@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -14,6 +15,7 @@ from synth.envs.world import EnvEntry
 from synth.schemas import Draft, Env, NoGoal, Operation, Origin, Task, Window
 from synth.synthesizers.rejected import RejectedError
 from synth.synthesizers.reverse.check_predicates import (
+    asks_for_another,
     check_in,
     check_of,
     constraint_structure,
@@ -22,12 +24,12 @@ from synth.synthesizers.reverse.check_predicates import (
 from synth.synthesizers.reverse.check_tests import first_tests, mutants_fail
 from synth.synthesizers.reverse.choosing import Explored, explored_row
 from synth.synthesizers.reverse.exploration import Experience, Walk, explored, tool_of
+from synth.synthesizers.reverse.goal_tests import solved
 from synth.synthesizers.reverse.solution_tests import (
     SolvedTask,
     asks_for_an_answer,
     bots_fail,
     not_guessed,
-    solved,
 )
 from synth.synthesizers.reverse.subtrajectories import Cutter, Segment, windows
 
@@ -78,10 +80,11 @@ async def exploration_tasks(
 
     try:
         walk = await explored(env, ground.zones, steps, draw, experience)
+        wanted_in_turn = _windows(walk, ground, draw)
         # the walked environment plays all state tests, which is cheaper than opening one for each
-        derivation = Derivation(ground, env, walk)
+        derivation = Derivation(ground, env, walk, experience, wanted_in_turn)
 
-        for wanted in _windows(walk, ground, draw):
+        for wanted in wanted_in_turn:
             if len(tasks) + len(rejected) == most_windows or len(tasks) == most_tasks:
                 break
 
@@ -146,18 +149,28 @@ def _windows(
 
 @dataclass(frozen=True)
 class Derivation:
-    """Derives tasks from subtrajectories of one walk; `env` is the environment that was walked."""
+    """Derives tasks from subtrajectories of one walk; `env` is the environment that was walked,
+    `windows` are all that may be tried. Its goals are remembered by `experience`, for a task is
+    tried with the goal of another.
+    """
 
     ground: Ground
     env: Env
     walk: Walk
+    experience: Experience
+    windows: Sequence[Sequence[Operation]]
+
+    @property
+    def _cutter(self) -> Cutter:
+        """Cuts out of the walk."""
+        return Cutter(self.env, self.ground.zones, self.walk)
 
     async def task(self, wanted: Sequence[Operation]) -> Task:
         """Shrinks one subtrajectory to what its goal needs, and tests the task, cheap tests first.
         Raises `RejectedError`.
         """
 
-        cutter = Cutter(self.env, self.ground.zones, self.walk)
+        cutter = self._cutter
         segment = await cutter.segment(wanted, self.ground.longest)
 
         if segment is None:
@@ -221,7 +234,31 @@ class Derivation:
             benchmark=ground.benchmark,
         )
 
+        self.experience.goals[task.goal] = check
+
         return draft, task
+
+    async def _other_goal(self, task: Task) -> str | None:
+        """The latest goal with another check than the task's own, else that of the first of the
+        other subtrajectories that has one.
+        """
+        own = check_in(task)
+        known = self.experience.goals
+        found = (goal for goal, check in reversed(known.items()) if asks_for_another(check, own))
+        latest = next(found, None)
+
+        if latest is not None:
+            return latest
+
+        for wanted in self.windows:
+            with suppress(RejectedError):
+                segment = await self._cutter.segment(wanted, self.ground.longest)
+                other = task if segment is None else (await self._drafted(segment))[1]
+
+                if asks_for_another(check_in(other), own):
+                    return other.goal
+
+        return None
 
     async def _tested(
         self, segment: Segment, draft: Draft, task: Task, tests: dict[str, Any]
@@ -241,7 +278,7 @@ class Derivation:
         planned = bench.claims("expert")
         # without an expert the operations themselves are the known solution
         with_gold = task if planned else msgspec.structs.replace(task, gold=gold)
-        known, t8 = await solved(bench, with_gold)
+        known, t8 = await solved(bench, with_gold, self._other_goal)
         t7 = not_guessed(entry, task)
         t6 = await bots_fail(bench, task)
         case = SolvedTask(bench, self.env, task, self.walk, segment, known)

@@ -162,4 +162,3 @@ def _additions(kind: str, wanted: str | None) -> Iterator[tuple[re.Pattern[str],
         else:
             for value, text in words.items():
                 yield pattern(f" {text}"), {"given": {name: value}}
-
