@@ -135,11 +135,6 @@ def check_in(task: Task) -> Check:
     return task.check or Check()
 
 
-def asks_for_another(check: Check, own: Check) -> bool:
-    """Whether a check asks for another end, answer or refusal than one of the same script."""
-    return (check.required, check.told, check.refusals) != (own.required, own.told, own.refusals)
-
-
 def constraint_structure(check: Check) -> str:
     """Describes a check with its entities masked, which tells goals apart whose words do not: rows
     by table and columns (with a plus before a new one), in no order, with the number of alike ones;

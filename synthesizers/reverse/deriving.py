@@ -15,7 +15,6 @@ from synth.envs.world import EnvEntry
 from synth.schemas import Draft, Env, NoGoal, Operation, Origin, Task, Window
 from synth.synthesizers.rejected import RejectedError
 from synth.synthesizers.reverse.check_predicates import (
-    asks_for_another,
     check_in,
     check_of,
     constraint_structure,
@@ -234,31 +233,39 @@ class Derivation:
             benchmark=ground.benchmark,
         )
 
-        self.experience.goals[task.goal] = check
+        self.experience.goals[task.goal] = check, segment.turns
 
         return draft, task
 
     async def _other_goal(self, task: Task) -> str | None:
-        """The latest goal with another check than the task's own, else that of the first of the
-        other subtrajectories that has one.
+        """The latest goal that asks for something else, else the first of the subtrajectories that
+        were not tried yet.
         """
-        own = check_in(task)
-        known = self.experience.goals
-        found = (goal for goal, check in reversed(known.items()) if asks_for_another(check, own))
-        latest = next(found, None)
-
-        if latest is not None:
-            return latest
+        for goal in reversed([*self.experience.goals]):
+            if await self._asks_for_another(goal, task):
+                return goal
 
         for wanted in self.windows:
             with suppress(RejectedError):
                 segment = await self._cutter.segment(wanted, self.ground.longest)
-                other = task if segment is None else (await self._drafted(segment))[1]
+                goal = "" if segment is None else (await self._drafted(segment))[1].goal
 
-                if asks_for_another(check_in(other), own):
-                    return other.goal
+                if goal and await self._asks_for_another(goal, task):
+                    return goal
 
         return None
+
+    async def _asks_for_another(self, goal: str, task: Task) -> bool:
+        """Whether a goal has another check, and what it was written for does not pass the task's
+        own on its way.
+        """
+        check, turns = self.experience.goals[goal]
+        own = check_in(task)
+
+        if (check.required, check.told, check.refusals) == (own.required, own.told, own.refusals):
+            return False
+
+        return not (await perform(self.env, task, turns)).verdict.passed
 
     async def _tested(
         self, segment: Segment, draft: Draft, task: Task, tests: dict[str, Any]

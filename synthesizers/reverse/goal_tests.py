@@ -20,6 +20,10 @@ from synth.synthesizers.rejected import RejectedError
 from synth.synthesizers.reverse.check_predicates import verdict
 
 ANOTHER, LETTERS = "the goal of another task", "letters in a drawn order"
+MOST_OF_ITS_TURNS = 2
+"""An expert that reads no goal does what it did before, in as many turns; one that is lost in a goal
+of another task is left there.
+"""
 OtherGoal = Callable[[Task], Awaitable[str | None]]
 """The goal of a task with another check; None where the exploration knows none."""
 
@@ -40,7 +44,9 @@ async def solved(
     if known is not None:
         turns = len(known.transcript.actions)
 
-        return known, {**await _read(bench, task, other_goal), "turns": turns}
+        read = await _read(bench, task, other_goal, MOST_OF_ITS_TURNS * turns)
+
+        return known, {**read, "turns": turns}
 
     if not planned:
         raise RejectedError(
@@ -53,7 +59,9 @@ async def solved(
     raise RejectedError("T8_not_solved_from_the_goal", failure(found))
 
 
-async def _read(bench: ConformanceRig, task: Task, other_goal: OtherGoal) -> dict[str, Any]:
+async def _read(
+    bench: ConformanceRig, task: Task, other_goal: OtherGoal, most_turns: int
+) -> dict[str, Any]:
     """Whether a task that the expert solves is not solved from other texts."""
     other = await other_goal(task)
 
@@ -61,17 +69,20 @@ async def _read(bench: ConformanceRig, task: Task, other_goal: OtherGoal) -> dic
         return verdict(None, why="no other goal is known to try the expert with")
 
     for name, text in {ANOTHER: other, LETTERS: letters_of(task)}.items():
-        if await passes_with(bench, task, text):
+        if await passes_with(bench, task, text, most_turns):
             return verdict(None, why=f"the expert does not read goals: it passes with {name}")
 
     return verdict(fails_with=[ANOTHER, LETTERS])
 
 
-async def passes_with(bench: ConformanceRig, task: Task, goal: str) -> bool:
+async def passes_with(
+    bench: ConformanceRig, task: Task, goal: str, most_turns: int = MAX_TURNS
+) -> bool:
     """Whether the expert passes a task's check when it is told this goal in the place of the
     task's own.
     """
-    found = await bench.played(replace(task, goal=goal), expert("correct"), max_turns=MAX_TURNS)
+    told = replace(task, goal=goal)
+    found = await bench.played(told, expert("correct"), max_turns=most_turns)
 
     return found.verdict.passed
 

@@ -130,6 +130,7 @@ class Belief(msgspec.Struct, eq=False):
     answers: dict[tuple[int, str], str] = {}
     agreed: set[str] = set()
     declined: set[int] = set()
+    refused: set[str] = set()
     denied: dict[int, str] = {}
     writes: list[tuple[str, Shown]] = []
     made: set[str] = set()
@@ -165,6 +166,7 @@ class Belief(msgspec.Struct, eq=False):
                     self.agreed.add(event.text)
                 case "customer_refused":
                     self.declined.add(event.arguments["request"])
+                    self.refused.add(event.text)
                 case "said":
                     self.said.append(event.text)
                 case "heard":

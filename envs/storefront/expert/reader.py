@@ -57,7 +57,7 @@ def read_goal(goal: str) -> ReadGoal:
     announced = 0 if count is None else 1 if count["count"] == "one" else int(count["count"])
 
     # a part that is not understood may change all the rest
-    if announced == 0 or len(lines) != announced or numbers != list(range(1, announced + 1)):
+    if announced == 0 or len(lines) != announced or len(set(numbers)) != announced:
         return ReadGoal(slots)
 
     return ReadGoal(slots, requests)
