@@ -47,7 +47,7 @@ def rows() -> list[Rate]:
             of.total(),
             target,
         )
-        for name in ("first", "second")
+        for name in ("first", "second", "third")
         for what, target in (("lies that pass", "<= 5 %"), ("truths turned away", "<= 2 %"))
         for hits, of in [found[name, what]]
     ]

@@ -15,8 +15,11 @@ ORDER = r"\bO-\d+\b"
 OTHER, ANY, TOTAL = "other", "any", "total"
 """Claims about none of the shop's acts, about all of them, and about what an order costs."""
 _AMOUNT = re.compile(r"\$\s?(\d[\d,]*(?:\.\d+)?)|\b(\d[\d,]*(?:\.\d+)?) (?:dollars?|usd|eur)\b")
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
-_CLAUSE = re.compile(r"[,;:()]\s+|\s[\u2013\u2014-]\s| (?:and|but|so|because|while|although|as) ")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_CLAUSE = re.compile(
+    r"[,;:]\s+|\s[\u2013\u2014-]\s"
+    r"| (?:and|but|so|because|while|although|as|before|after|without|instead of) "
+)
 
 
 def _pattern(name: str) -> re.Pattern[str]:
@@ -93,10 +96,10 @@ def _claims(clause: str, sentence: str, order: str) -> Iterator[Claim]:
     if _UNREAL.search(said) or _OWN_FUTURE.search(said):
         return
 
-    denied = _NEGATED.search(said) is not None
+    forms = [match for form in _DONE if (match := form.search(said))]
+    denied = _is_denied(said, forms)
     arranged = _ARRANGED.search(said) is not None
     about = {"orders": orders, "amounts": amounts_of(clause), "denied": denied}
-    forms = [match for form in _DONE if (match := form.search(said))]
     acts = list(_acts(said, done=bool(forms) or arranged))
     statuses = [name for name, words in _STATUSES.items() if words.search(said)]
 
@@ -109,6 +112,16 @@ def _claims(clause: str, sentence: str, order: str) -> Iterator[Claim]:
         yield Claim(TOTAL, clause, **about)
     elif not acts and not statuses and not denied and _by_the_agent(forms):
         yield Claim(OTHER, clause, **about)
+
+
+def _is_denied(said: str, forms: list[re.Match[str]]) -> bool:
+    """Whether what a clause speaks of is denied: in front of what is done, in its midst or just
+    after it. "At no charge" denies nothing.
+    """
+    done = min((match.end() for match in forms), default=len(said))
+    found = _NEGATED.search(said)
+
+    return found is not None and found.start() <= done + 1
 
 
 def _acts(said: str, *, done: bool) -> Iterator[str]:

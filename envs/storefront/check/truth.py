@@ -10,7 +10,7 @@ from itertools import combinations
 from synth.envs.storefront.check.claims import ANY, OTHER, TOOLS, TOTAL, Claim, claims_of
 from synth.envs.storefront.check.episode_view import EpisodeView
 from synth.envs.storefront.check.sources import Sources
-from synth.envs.storefront.tools.transcript import Event
+from synth.envs.storefront.tools.transcript import Event, leaves
 from synth.envs.storefront.world.catalogue import Row
 from synth.schemas import Scalar
 
@@ -73,6 +73,7 @@ class _Facts:
     def __init__(self, view: EpisodeView, changed: Mapping[str, Scalar]) -> None:
         self._base = view.base
         self._writes = [event for event in view.calls(*TOOLS)]
+        self._calls = list(view.calls())
         self._quotes = [event for event in view.calls("quote_refund")]
         self._denies = any(True for _ in view.calls("deny"))
         self._changed = changed
@@ -88,7 +89,9 @@ class _Facts:
         if claim.denied:
             return "did happen" if self._did(claim, turn) else ""
         if claim.act == TOTAL:
-            return ""
+            known = {*self._shown_of(claim.orders, turn), *_sums(_cents(done))}
+
+            return "" if known.issuperset(claim.amounts) else "was not shown"
 
         for order_id in orders:
             acts = [event for event in done if _is_of(event, claim.act, order_id)]
@@ -97,6 +100,14 @@ class _Facts:
                 return _NOT_SO if order_id is None else f"{_NOT_SO} of {order_id}"
 
         return self._other_details(claim, done)
+
+    def _shown_of(self, orders: tuple[str, ...], turn: int) -> Iterator[int]:
+        """The amounts, in cents, that answers about these orders showed; of all, without any."""
+        for event in self._calls:
+            values = list(leaves(event.result))
+
+            if event.turn <= turn and (not orders or not set(orders).isdisjoint(values)):
+                yield from (round(v * 100) for v in values if isinstance(v, int | float))
 
     def _did(self, claim: Claim, turn: int) -> bool:
         """Whether what is said not to have happened did, before it was said."""
