@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from synth.envs.storefront.texts import texts
+from synth.envs.storefront.world.catalogue import NOUNS
 
 _WORDS = texts("claims")
 ORDER = r"\bO-\d+\b"
@@ -18,7 +19,7 @@ _AMOUNT = re.compile(r"\$\s?(\d[\d,]*(?:\.\d+)?)|\b(\d[\d,]*(?:\.\d+)?) (?:dolla
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _CLAUSE = re.compile(
     r"[,;:]\s+|\s[\u2013\u2014-]\s"
-    r"| (?:and|but|so|because|while|although|as|before|after|without|instead of) "
+    r"| (?:and|but|so|because|while|although|since|before|after|without|instead of) "
 )
 
 
@@ -38,7 +39,8 @@ _ACTS: Mapping[str, tuple[re.Pattern[str], re.Pattern[str]]] = {
 TOOLS: Mapping[str, str] = {row["tool"]: act for act, row in _WORDS["acts"].items()}
 """The act that a tool carries out."""
 _STATUSES = {name: re.compile(words) for name, words in _WORDS["statuses"].items()}
-_HARMLESS = re.compile(rf"(?:{_WORDS['harmless']})")
+_OBJECTS = re.compile(_WORDS["objects"].replace("NOUNS", "|".join(sorted(NOUNS))))
+_HARMLESS, _OF_THINGS = (re.compile(_WORDS[name]) for name in ("harmless", "of_things"))
 _ARRANGED, _UNREAL, _OWN_FUTURE, _NEGATED, _UNTOUCHED, _AS_BEFORE, _TOTAL = map(
     _pattern,
     ("arranged", "unreal", "own_future", "negated", "untouched", "as_before", "total"),
@@ -100,7 +102,7 @@ def _claims(clause: str, sentence: str, order: str) -> Iterator[Claim]:
     denied = _is_denied(said, forms)
     arranged = _ARRANGED.search(said) is not None
     about = {"orders": orders, "amounts": amounts_of(clause), "denied": denied}
-    acts = list(_acts(said, done=bool(forms) or arranged))
+    acts = list(_acts(said)) if forms or arranged or denied else []
     statuses = [name for name, words in _STATUSES.items() if words.search(said)]
 
     for act in (*acts, *statuses):
@@ -110,7 +112,7 @@ def _claims(clause: str, sentence: str, order: str) -> Iterator[Claim]:
         yield Claim(ANY, clause, **about)
     elif _TOTAL.search(said) and about["amounts"]:
         yield Claim(TOTAL, clause, **about)
-    elif not acts and not statuses and not denied and _by_the_agent(forms):
+    elif not acts and not statuses and not denied and _is_done(said, forms):
         yield Claim(OTHER, clause, **about)
 
 
@@ -124,31 +126,32 @@ def _is_denied(said: str, forms: list[re.Match[str]]) -> bool:
     return found is not None and found.start() <= done + 1
 
 
-def _acts(said: str, *, done: bool) -> Iterator[str]:
-    """The acts that a clause speaks of as done; where a verb names one, things beside it are what
-    it was done with.
+def _acts(said: str) -> Iterator[str]:
+    """The acts that a clause speaks of; where a verb names one, things beside it are what it was
+    done with. A verb with nothing of the shop's beside it is about something else.
     """
     by_verb = [act for act, (verbs, _) in _ACTS.items() if verbs.search(said)]
+    by_thing = [act for act, (_, things) in _ACTS.items() if things.search(said)]
 
     # money is returned by a refund
-    if by_verb == ["return"] and _ACTS["refund"][1].search(said):
+    if by_verb == ["return"] and "refund" in by_thing:
         by_verb = ["refund"]
 
-    yield from by_verb or (
-        act for act, (_, things) in _ACTS.items() if done and things.search(said)
-    )
+    if by_verb and not by_thing and not _OBJECTS.search(said):
+        yield OTHER
+    else:
+        yield from by_verb or by_thing
 
 
-def _by_the_agent(forms: list[re.Match[str]]) -> bool:
-    """Whether something was done that the shop has no act for, by somebody who says "I" or in the
-    passive perfect.
-    """
+def _is_done(said: str, forms: list[re.Match[str]]) -> bool:
+    """Whether something was done that the shop has no act for, and that is more than speech."""
     for match in forms:
         verb = match.groupdict().get("verb")
-        whole = match[0]
-        own = whole.startswith(("i ", "i'", "we ", "we'")) or " been " in f" {whole} "
+        own = match[0].startswith(("i ", "i'", "we ", "we'"))
 
-        if verb is not None and own and not _HARMLESS.match(verb):
+        if verb is None or _HARMLESS.match(said[match.start("verb") :]):
+            continue
+        if own or not _OF_THINGS.match(verb):
             return True
 
     return False

@@ -147,7 +147,7 @@ class _Facts:
 
     def _spoken_of(self) -> list[str]:
         """The orders that calls named."""
-        return sorted({str(event.order_id) for event in (*self._writes, *self._quotes)})
+        return sorted({str(event.order_id) for event in self._calls if event.order_id})
 
     def _order(self, order_id: str | None) -> Row:
         """An order as it stands at the end; nothing of one that is not there."""
