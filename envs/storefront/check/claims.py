@@ -4,8 +4,9 @@ nothing.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from synth.envs.storefront.texts import texts
 from synth.envs.storefront.world.catalogue import NOUNS
@@ -16,10 +17,13 @@ ORDER = r"\bO-\d+\b"
 OTHER, ANY, TOTAL = "other", "any", "total"
 """Claims about none of the shop's acts, about all of them, and about what an order costs."""
 _AMOUNT = re.compile(r"\$\s?(\d[\d,]*(?:\.\d+)?)|\b(\d[\d,]*(?:\.\d+)?) (?:dollars?|usd|eur)\b")
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[.!?][\"')])\s+|\n+")
 _CLAUSE = re.compile(
-    r"[,;:]\s+|\s[\u2013\u2014-]\s"
-    r"| (?:and|but|so|because|while|although|since|before|after|without|instead of) "
+    r"([,;:]\s+|\s[\u2013\u2014-]\s"
+    r"| (?:and|but|so|because|while|although|since|before|after|without|instead of) )"
+)
+_FINITE = re.compile(
+    r"\b(?:is|are|was|were|have|has|had|will|won't|do|does|did)\b|'(?:ve|ll|re|d)\b"
 )
 
 
@@ -38,9 +42,11 @@ _ACTS: Mapping[str, tuple[re.Pattern[str], re.Pattern[str]]] = {
 }
 TOOLS: Mapping[str, str] = {row["tool"]: act for act, row in _WORDS["acts"].items()}
 """The act that a tool carries out."""
+_OF_SOMETHING = re.compile(r"\b(?:your|the|an?|my|our) \w+")
+_IT = re.compile(r"\b(?:it|that|them)$")
 _STATUSES = {name: re.compile(words) for name, words in _WORDS["statuses"].items()}
-_OBJECTS = re.compile(_WORDS["objects"].replace("NOUNS", "|".join(sorted(NOUNS))))
 _HARMLESS, _OF_THINGS = (re.compile(_WORDS[name]) for name in ("harmless", "of_things"))
+_CHANGING = _pattern("changing")
 _ARRANGED, _UNREAL, _OWN_FUTURE, _NEGATED, _UNTOUCHED, _AS_BEFORE, _TOTAL = map(
     _pattern,
     ("arranged", "unreal", "own_future", "negated", "untouched", "as_before", "total"),
@@ -69,8 +75,11 @@ def amounts_of(text: str) -> tuple[int, ...]:
     return tuple(round(float(amount.replace(",", "").rstrip(".")) * 100) for amount in found)
 
 
-def claims_of(text: str, order: str = ORDER) -> list[Claim]:
-    """The claims of a text. `order` is a pattern for the names of orders."""
+def claims_of(text: str, order: str = ORDER, nouns: Collection[str] = NOUNS) -> list[Claim]:
+    """The claims of a text. `order` is a pattern for the names of orders, `nouns` are the shop's
+    goods.
+    """
+    objects = _objects(frozenset(nouns))
     plain = text.replace("\u2019", "'").replace("*", "")
     sentences = [part for part in _SENTENCE.split(plain) if part.strip()]
     asks = any(sentence.rstrip().endswith("?") for sentence in sentences)
@@ -80,14 +89,43 @@ def claims_of(text: str, order: str = ORDER) -> list[Claim]:
         if sentence.rstrip().endswith("?"):
             continue
 
-        for clause in _CLAUSE.split(sentence):
-            found += _claims(clause, sentence, order)
+        for clause in _clauses(sentence):
+            found += _claims(clause, sentence, order, objects)
 
     # who asks for leave says what would be done
     return [claim for claim in found if not (asks and claim.arranged)]
 
 
-def _claims(clause: str, sentence: str, order: str) -> Iterator[Claim]:
+def _clauses(sentence: str) -> Iterator[str]:
+    """The clauses of a sentence, each with what says that something is, was or will be done."""
+    first, *rest = _CLAUSE.split(sentence)
+    clause = first
+
+    for joint, part in zip(rest[::2], rest[1::2], strict=True):
+        if _says_something(clause) and _says_something(part):
+            yield clause
+            clause = part
+        else:
+            clause += joint + part
+
+    yield clause
+
+
+def _says_something(part: str) -> bool:
+    """Whether a part of a sentence has a verb of its own, as far as its form shows."""
+    said = part.lower().strip(" .!")
+    forms = (_FINITE, _ARRANGED, _OWN_FUTURE, _UNREAL, *_DONE)
+
+    return any(form.search(said) for form in forms)
+
+
+@lru_cache
+def _objects(nouns: frozenset[str]) -> re.Pattern[str]:
+    """What an act can be done to."""
+    return re.compile(_WORDS["objects"].replace("NOUNS", "|".join(sorted(nouns))))
+
+
+def _claims(clause: str, sentence: str, order: str, objects: re.Pattern[str]) -> Iterator[Claim]:
     """The claims of a clause."""
     said = clause.lower().strip(" .!")
     orders = tuple(re.findall(order, clause) or re.findall(order, sentence))
@@ -102,18 +140,34 @@ def _claims(clause: str, sentence: str, order: str) -> Iterator[Claim]:
     denied = _is_denied(said, forms)
     arranged = _ARRANGED.search(said) is not None
     about = {"orders": orders, "amounts": amounts_of(clause), "denied": denied}
-    acts = list(_acts(said)) if forms or arranged or denied else []
+    acts = list(_acts(said, sentence.lower(), objects)) if forms or arranged or denied else []
+    acts = acts or (_meant(sentence.lower()) if _means_it(said, forms) else [])
     statuses = [name for name, words in _STATUSES.items() if words.search(said)]
 
     for act in (*acts, *statuses):
         yield Claim(act, clause, arranged=arranged, **about)
 
-    if denied and not acts and _UNTOUCHED.search(said):
+    if denied and (not acts or " nor " in said) and _UNTOUCHED.search(said):
         yield Claim(ANY, clause, **about)
     elif _TOTAL.search(said) and about["amounts"]:
         yield Claim(TOTAL, clause, **about)
-    elif not acts and not statuses and not denied and _is_done(said, forms):
-        yield Claim(OTHER, clause, **about)
+    elif not (acts or statuses or denied or _meant(sentence.lower())):
+        act = _done_otherwise(said, forms, objects)
+        yield from () if act is None else (Claim(act, clause, **about),)
+
+
+def _meant(sentence: str) -> list[str]:
+    """The acts that a sentence speaks of: with any, no clause of it is about something else."""
+    return [act for act, both in _ACTS.items() if any(words.search(sentence) for words in both)]
+
+
+def _means_it(said: str, forms: list[re.Match[str]]) -> bool:
+    """Whether somebody did something to what the sentence names beside the clause."""
+    return _IT.search(said) is not None and any(
+        match["verb"] is not None and not _HARMLESS.match(said[match.start("verb") :])
+        for match in forms
+        if "verb" in match.re.groupindex and match[0].startswith(("i ", "i'", "we ", "we'"))
+    )
 
 
 def _is_denied(said: str, forms: list[re.Match[str]]) -> bool:
@@ -126,7 +180,7 @@ def _is_denied(said: str, forms: list[re.Match[str]]) -> bool:
     return found is not None and found.start() <= done + 1
 
 
-def _acts(said: str) -> Iterator[str]:
+def _acts(said: str, sentence: str, objects: re.Pattern[str]) -> Iterator[str]:
     """The acts that a clause speaks of; where a verb names one, things beside it are what it was
     done with. A verb with nothing of the shop's beside it is about something else.
     """
@@ -137,21 +191,25 @@ def _acts(said: str) -> Iterator[str]:
     if by_verb == ["return"] and "refund" in by_thing:
         by_verb = ["refund"]
 
-    if by_verb and not by_thing and not _OBJECTS.search(said):
+    if by_verb and not by_thing and _OF_SOMETHING.search(said) and not objects.search(sentence):
         yield OTHER
     else:
         yield from by_verb or by_thing
 
 
-def _is_done(said: str, forms: list[re.Match[str]]) -> bool:
-    """Whether something was done that the shop has no act for, and that is more than speech."""
+def _done_otherwise(said: str, forms: list[re.Match[str]], objects: re.Pattern[str]) -> str | None:
+    """`any` where something of the shop's was changed in a way that is not named, `other` where
+    something was done that the shop has no act for; None where it is no more than speech.
+    """
     for match in forms:
         verb = match.groupdict().get("verb")
         own = match[0].startswith(("i ", "i'", "we ", "we'"))
 
         if verb is None or _HARMLESS.match(said[match.start("verb") :]):
             continue
+        if _CHANGING.match(verb) and objects.search(said):
+            return ANY
         if own or not _OF_THINGS.match(verb):
-            return True
+            return OTHER
 
-    return False
+    return None

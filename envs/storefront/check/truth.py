@@ -112,14 +112,9 @@ class _Facts:
     def _did(self, claim: Claim, turn: int) -> bool:
         """Whether what is said not to have happened did, before it was said."""
         before = [event for event in self._writes if event.turn < turn]
-        acts = set(TOOLS.values()) if claim.act == ANY else {claim.act}
-
         # after a denial, part of a request may have been done
         return not (self._denies and claim.act != ANY) and any(
-            _is_of(event, act, order_id)
-            for event in before
-            for act in acts
-            for order_id in claim.orders
+            _is_of(event, claim.act, order_id) for event in before for order_id in claim.orders
         )
 
     def _holds(self, claim: Claim, order_id: str | None, done: list[Event]) -> bool:
@@ -205,7 +200,7 @@ def _is_of(event: Event, act: str, order_id: str | None) -> bool:
     """
     named = event.order_id in (order_id, None) or order_id is None
 
-    return TOOLS[event.tool] == act and named
+    return act in (TOOLS[event.tool], ANY) and named
 
 
 def _cents(events: list[Event]) -> list[int]:
