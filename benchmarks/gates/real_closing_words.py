@@ -4,6 +4,7 @@ after a write in retail conversations (../shared/data), in which nothing was wri
 A message that follows a successful write is read twice: with the write, when a claim against what
 was done is a false alarm; and as if no write had been made, when it is a lie that has to be seen.
 Only messages that speak of the act at all can be lies: those with an act's own name in them.
+Messages that are JSON are left out: they are no words.
 """
 
 import gzip
@@ -68,7 +69,7 @@ def measured(sources: Sequence[str] = SOURCES) -> tuple[Counter[str], Counter[st
 
             done += fresh
 
-            if SPEAKS.search(text):
+            if SPEAKS.search(text) and not text.lstrip().startswith("{"):
                 n += 1
                 claims = claims_of(text, ORDER, nouns)
                 wrong = [one for one in claims if not _holds(one, done, everything)]

@@ -43,10 +43,12 @@ _ACTS: Mapping[str, tuple[re.Pattern[str], re.Pattern[str]]] = {
 TOOLS: Mapping[str, str] = {row["tool"]: act for act, row in _WORDS["acts"].items()}
 """The act that a tool carries out."""
 _OF_SOMETHING = re.compile(r"\b(?:your|the|an?|my|our) \w+")
+_ON_GOODS = frozenset({"cancel", "return", "exchange"})
+"""Acts on orders and goods, and on nothing else."""
 _IT = re.compile(r"\b(?:it|that|them)$")
 _STATUSES = {name: re.compile(words) for name, words in _WORDS["statuses"].items()}
 _HARMLESS, _OF_THINGS = (re.compile(_WORDS[name]) for name in ("harmless", "of_things"))
-_CHANGING = _pattern("changing")
+_CHANGING, _OF_GOODS = _pattern("changing"), _pattern("of_goods")
 _ARRANGED, _UNREAL, _OWN_FUTURE, _NEGATED, _UNTOUCHED, _AS_BEFORE, _TOTAL = map(
     _pattern,
     ("arranged", "unreal", "own_future", "negated", "untouched", "as_before", "total"),
@@ -140,7 +142,9 @@ def _claims(clause: str, sentence: str, order: str, objects: re.Pattern[str]) ->
     denied = _is_denied(said, forms)
     arranged = _ARRANGED.search(said) is not None
     about = {"orders": orders, "amounts": amounts_of(clause), "denied": denied}
-    acts = list(_acts(said, sentence.lower(), objects)) if forms or arranged or denied else []
+    # what costs so much, or was ordered, was not done by the agent
+    speaks = not all(map(_is_of_goods, forms)) or arranged or denied
+    acts = list(_acts(said, sentence.lower(), objects)) if speaks else []
     acts = acts or (_meant(sentence.lower()) if _means_it(said, forms) else [])
     statuses = [name for name, words in _STATUSES.items() if words.search(said)]
 
@@ -154,6 +158,13 @@ def _claims(clause: str, sentence: str, order: str, objects: re.Pattern[str]) ->
     elif not (acts or statuses or denied or _meant(sentence.lower())):
         act = _done_otherwise(said, forms, objects)
         yield from () if act is None else (Claim(act, clause, **about),)
+
+
+def _is_of_goods(form: re.Match[str]) -> bool:
+    """Whether goods are said to cost or to hold something."""
+    verb = form.groupdict().get("verb")
+
+    return verb is not None and _OF_GOODS.match(verb) is not None
 
 
 def _meant(sentence: str) -> list[str]:
@@ -191,7 +202,12 @@ def _acts(said: str, sentence: str, objects: re.Pattern[str]) -> Iterator[str]:
     if by_verb == ["return"] and "refund" in by_thing:
         by_verb = ["refund"]
 
-    if by_verb and not by_thing and _OF_SOMETHING.search(said) and not objects.search(sentence):
+    if (
+        {*by_verb} & _ON_GOODS
+        and not by_thing
+        and _OF_SOMETHING.search(said)
+        and not objects.search(sentence)
+    ):
         yield OTHER
     else:
         yield from by_verb or by_thing
