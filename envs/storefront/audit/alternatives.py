@@ -40,6 +40,7 @@ class Solution:
         )
         self.turns: Turns = tuple(exchange.turn for exchange in exchanges)
         self.events = event_log(exchanges)
+        self.task_id = task.task_id
         self.check = task.check or Check()
         self.base = world_of(validated(task.env_config))
         # two accounts of one name are one person

@@ -18,11 +18,13 @@ from tests.envs.storefront.transcripts import BASE
 
 KNOWN: dict[str, set[str] | None] = {
     "catalogue": set(),
+    "claims": None,
     "customers": set(),
     "dials": set(),
     "expert": {"field", "number", "question", "item", "why", "rule"},
     "exploring": {"name", "email"},
     "facts": set(),
+    "false_claims": {"order"},
     "injections": set(),
     "kinds": set(),
     "lines": {""},
