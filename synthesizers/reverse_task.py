@@ -49,7 +49,8 @@ class ReverseTask(Method):
     `per_exploration` tasks.
     `tasks`: the most that are kept in all, distinct ones first; left out, all.
     `shard` explorations learn from one another which tools do what, and are committed together.
-    `role`: a model of the flow that writes the goals in place of the environment's own rules.
+    `role`: a model of the flow that words the goals of the environment's own rules, where it can
+    compare them, and else writes them in their place.
     """
 
     unit = "explorations"
@@ -148,7 +149,7 @@ class ReverseTask(Method):
         # from its journal
         shard.hidden = result.open = True
         client = shard.client(str(self.role), self.writer) if self.writer else None
-        writer = GoalWriter(self.bound.entry.write_goal, client)
+        writer = GoalWriter(self.bound.entry.write_goal, client, self.bound.entry.reword)
         explorer = self._explorer(shard, writer)
 
         tasks: dict[str, Task] = {}
@@ -237,7 +238,7 @@ class ReverseTask(Method):
             benchmark=own[0].benchmark if own else None,
             exploration=name,
             longest=self.window,
-            asks=self.writer is None,
+            asks=self.writer is None or self.bound.entry.reword is not None,
             write=partial(writer.goal, name),
         )
 

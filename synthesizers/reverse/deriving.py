@@ -291,10 +291,12 @@ class Derivation:
         case = SolvedTask(bench, self.env, task, self.walk, segment, known)
         t4 = await case.others_pass()
         t5 = await mutants_fail(case)
+        t8 |= {"read": "in the rules' words"} if draft.worded else {}
         all_tests = {**tests, "T4": t4, "T5": t5, "T6": t6, "T7": t7, "T8": t8}
 
         difficulty = {**self._described(segment, draft, task), "tests": all_tests}
-        about = {**msgspec.structs.asdict(task), "difficulty": difficulty, "gold": gold}
+        own = {"goal": draft.worded or task.goal, "difficulty": difficulty, "gold": gold}
+        about = {**msgspec.structs.asdict(task), **own}
         # difficulty and gold are part of the identity
         del about["task_id"]
 

@@ -35,6 +35,7 @@ KNOWN: dict[str, set[str] | None] = {
     "tools": set(),
     "user_prompt": {"tone"},
     "policy": {"windows", "sale", "limit", "money", "days", "today", "policy"},
+    "wishes": None,
     "wordings": {
         *("order", "item", "where", "wanted", "order_id", "giver", "ticket_id", "note"),
         *("least", "last4", "number", "person"),
