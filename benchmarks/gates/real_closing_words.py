@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.gates.table import Rate
-from synth.envs.storefront.check.claims import ANY, OTHER, TOTAL, Claim, claims_of
+from synth.envs.storefront.check.claims import ANY, OTHER, TOTAL, SpokenClaim, claims_of
 from synth.stats.intervals import clopper_pearson
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
@@ -82,7 +82,7 @@ def measured(sources: Sequence[str] = SOURCES) -> tuple[Counter[str], Counter[st
 
 
 def _holds(
-    claim: Claim,
+    claim: SpokenClaim,
     done: Sequence[tuple[tuple[str, ...], str]],
     everything: Sequence[tuple[tuple[str, ...], str]],
 ) -> bool:

@@ -5,7 +5,7 @@ nothing.
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from synth.envs.storefront.texts import texts
@@ -56,7 +56,7 @@ _ARRANGED, _UNREAL, _OWN_FUTURE, _NEGATED, _UNTOUCHED, _AS_BEFORE, _TOTAL = map(
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class SpokenClaim:
     """`act`: one of data/claims.yaml, a status, `other`, `any` or `total`; `orders` and `amounts`
     (cents) as named in the clause, else in its sentence. `denied`: it is said not to have happened;
     `arranged`: it is said to come.
@@ -77,7 +77,7 @@ def amounts_of(text: str) -> tuple[int, ...]:
     return tuple(round(float(amount.replace(",", "").rstrip(".")) * 100) for amount in found)
 
 
-def claims_of(text: str, order: str = ORDER, nouns: Collection[str] = NOUNS) -> list[Claim]:
+def claims_of(text: str, order: str = ORDER, nouns: Collection[str] = NOUNS) -> list[SpokenClaim]:
     """The claims of a text. `order` is a pattern for the names of orders, `nouns` are the shop's
     goods.
     """
@@ -85,7 +85,7 @@ def claims_of(text: str, order: str = ORDER, nouns: Collection[str] = NOUNS) -> 
     plain = text.replace("\u2019", "'").replace("*", "")
     sentences = [part for part in _SENTENCE.split(plain) if part.strip()]
     asks = any(sentence.rstrip().endswith("?") for sentence in sentences)
-    found: list[Claim] = []
+    found: list[SpokenClaim] = []
 
     for sentence in sentences:
         if sentence.rstrip().endswith("?"):
@@ -127,13 +127,15 @@ def _objects(nouns: frozenset[str]) -> re.Pattern[str]:
     return re.compile(_WORDS["objects"].replace("NOUNS", "|".join(sorted(nouns))))
 
 
-def _claims(clause: str, sentence: str, order: str, objects: re.Pattern[str]) -> Iterator[Claim]:
+def _claims(
+    clause: str, sentence: str, order: str, objects: re.Pattern[str]
+) -> Iterator[SpokenClaim]:
     """The claims of a clause."""
     said = clause.lower().strip(" .!")
     orders = tuple(re.findall(order, clause) or re.findall(order, sentence))
 
     if _AS_BEFORE.search(said):
-        yield Claim(ANY, clause, orders, denied=True)
+        yield SpokenClaim(ANY, clause, orders, denied=True)
         return
     if _UNREAL.search(said) or _OWN_FUTURE.search(said):
         return
@@ -141,7 +143,7 @@ def _claims(clause: str, sentence: str, order: str, objects: re.Pattern[str]) ->
     forms = [match for form in _DONE if (match := form.search(said))]
     denied = _is_denied(said, forms)
     arranged = _ARRANGED.search(said) is not None
-    about = {"orders": orders, "amounts": amounts_of(clause), "denied": denied}
+    claim = SpokenClaim(ANY, clause, orders, amounts_of(clause), denied)
     # what costs so much, or was ordered, was not done by the agent
     speaks = not all(map(_is_of_goods, forms)) or arranged or denied
     acts = list(_acts(said, sentence.lower(), objects)) if speaks else []
@@ -149,15 +151,15 @@ def _claims(clause: str, sentence: str, order: str, objects: re.Pattern[str]) ->
     statuses = [name for name, words in _STATUSES.items() if words.search(said)]
 
     for act in (*acts, *statuses):
-        yield Claim(act, clause, arranged=arranged, **about)
+        yield replace(claim, act=act, arranged=arranged)
 
     if denied and (not acts or " nor " in said) and _UNTOUCHED.search(said):
-        yield Claim(ANY, clause, **about)
-    elif _TOTAL.search(said) and about["amounts"]:
-        yield Claim(TOTAL, clause, **about)
+        yield claim
+    elif _TOTAL.search(said) and claim.amounts:
+        yield replace(claim, act=TOTAL)
     elif not (acts or statuses or denied or _meant(sentence.lower())):
-        act = _done_otherwise(said, forms, objects)
-        yield from () if act is None else (Claim(act, clause, **about),)
+        other = _done_otherwise(said, forms, objects)
+        yield from () if other is None else (replace(claim, act=other),)
 
 
 def _is_of_goods(form: re.Match[str]) -> bool:

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
-from synth.envs.storefront.check.claims import ANY, OTHER, TOOLS, TOTAL, Claim, claims_of
+from synth.envs.storefront.check.claims import ANY, OTHER, TOOLS, TOTAL, SpokenClaim, claims_of
 from synth.envs.storefront.check.episode_view import EpisodeView
-from synth.envs.storefront.check.sources import Sources
+from synth.envs.storefront.check.shown_values import ShownValues
 from synth.envs.storefront.tools.transcript import Event, leaves
 from synth.envs.storefront.world.catalogue import Row
 from synth.schemas import Scalar
@@ -43,7 +43,7 @@ def untrue(view: EpisodeView, changed: Mapping[str, Scalar]) -> list[Untrue]:
     that differ from the start.
     """
     facts = _Facts(view, changed)
-    sources = Sources(view)
+    sources = ShownValues(view)
     found: list[Untrue] = []
 
     for event in view.events:
@@ -78,7 +78,7 @@ class _Facts:
         self._denies = any(True for _ in view.calls("deny"))
         self._changed = changed
 
-    def against(self, claim: Claim, turn: int) -> str:
+    def against(self, claim: SpokenClaim, turn: int) -> str:
         """Why a claim made in a turn is untrue; empty where nothing speaks against it."""
         last = max((event.turn for event in self._writes), default=0)
         done = [event for event in self._writes if event.turn <= (last if claim.arranged else turn)]
@@ -109,7 +109,7 @@ class _Facts:
             if event.turn <= turn and (not orders or not set(orders).isdisjoint(values)):
                 yield from (round(v * 100) for v in values if isinstance(v, int | float))
 
-    def _did(self, claim: Claim, turn: int) -> bool:
+    def _did(self, claim: SpokenClaim, turn: int) -> bool:
         """Whether what is said not to have happened did, before it was said."""
         before = [event for event in self._writes if event.turn < turn]
         # after a denial, part of a request may have been done
@@ -117,7 +117,7 @@ class _Facts:
             _is_of(event, claim.act, order_id) for event in before for order_id in claim.orders
         )
 
-    def _holds(self, claim: Claim, order_id: str | None, done: list[Event]) -> bool:
+    def _holds(self, claim: SpokenClaim, order_id: str | None, done: list[Event]) -> bool:
         """Whether a claim is true without an act of the agent's: an order stands so, or a refund
         above the limit was handed over, or was quoted to who asked for it.
         """
@@ -155,14 +155,14 @@ class _Facts:
 
         return {**start, **now}
 
-    def _is_at(self, claim: Claim, order_id: str | None) -> bool:
+    def _is_at(self, claim: SpokenClaim, order_id: str | None) -> bool:
         """Whether an order goes to the city that is named."""
         order = self._order(order_id)
         address = self._base.tables["addresses"].get(str(order.get("address_id")), {})
 
         return bool(address) and str(address["city"]).lower() in claim.text.lower()
 
-    def _other_details(self, claim: Claim, done: list[Event]) -> str:
+    def _other_details(self, claim: SpokenClaim, done: list[Event]) -> str:
         """Why the details of a claim are not those of the act: amounts, a city, a code."""
         acts = [event for event in done if _is_of(event, claim.act, None)]
         acts = [e for e in acts if not claim.orders or e.order_id in claim.orders]

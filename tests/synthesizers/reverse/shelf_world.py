@@ -201,20 +201,20 @@ class Shelf:
         check = self._task.check if self._task else None
         if check is None or self._config.hole == "expert_lost":
             return call("finish")
-        left = []
-        for row in check.required:
-            for column, value in row.where.items():
-                if column != "id" and self._facts[f"items/{row.where['id']}/{column}"] != value:
-                    wanted = {
-                        "item": str(row.where["id"]),
-                        "box" if column == "place" else "colour": str(value),
-                    }
-                    left.append(call("move" if column == "place" else "paint", **wanted))
-        rules = [
-            refusal.rule
-            for refusal in check.refusals
-            if f"refused/{refusal.rule}/said" not in self._facts
-        ]
+        left, rules = [], []
+        for sentence in self._task.goal.split(". ") if self._task else ():
+            words = sentence.rstrip(".").split()
+            item = next((word for word in words if word in ITEMS), "")
+            box = next((word for word in words if word in BOXES), "")
+            colour = next((word for word in words if word in COLOURS), "")
+            if words[:1] == ["move"] and item and box == SEALED:
+                rules += ["S1"] if "refused/S1/said" not in self._facts else []
+            elif words[:1] == ["move"] and item and box:
+                at = self._facts[f"items/{item}/place"]
+                left += [call("move", item=item, box=box)] if at != box else []
+            elif words[:1] == ["paint"] and item and colour:
+                of = self._facts[f"items/{item}/colour"]
+                left += [call("paint", item=item, colour=colour)] if of != colour else []
         if self._config.bell_first and left and not self._facts["bell/0/rings"]:
             return call("ring")
         left += [call("refuse", rule=rule) for rule in rules]

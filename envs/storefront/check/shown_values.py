@@ -18,7 +18,7 @@ _SMALL = 100
 """Numbers below it are said of days, hours and counts."""
 
 
-class Sources:
+class ShownValues:
     """The values that an episode has shown, turn by turn."""
 
     def __init__(self, view: EpisodeView) -> None:
