@@ -18,7 +18,7 @@ from synth.synthesizers.reverse.deriving import Ground, exploration_tasks
 from synth.synthesizers.reverse.exploration import Experience
 from synth.synthesizers.reverse.goal_tests import passes_with
 
-EXPLORATIONS = {"storefront": 40, "sql": 40, "textworld": 10}
+EXPLORATIONS = {"storefront": 20, "sql": 24, "textworld": 5}
 MOST_TURNS = 60
 VALUE = re.compile(
     r"\b[A-Z]{1,2}-\d+\b|\b[A-Z]{3,}\d+\b|\b\d+(?:\.\d+)?\b|(?<=[a-z] )[A-Z][a-z]+\b"
@@ -114,7 +114,7 @@ def main() -> None:
         for rate in asyncio.run(measured(source)):
             bound = clopper_pearson(rate.hits, rate.n, level=0.9)[1]
             of = f"{rate.hits:3} of {rate.n:3}, at most {100 * bound:.1f} % (95 %)"
-            print(f"{source:11} {rate.what:28} {of}")
+            print(f"{source:11} {rate.what:28} {of}", flush=True)
 
 
 if __name__ == "__main__":

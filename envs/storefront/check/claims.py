@@ -7,11 +7,11 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 from synth.envs.storefront.texts import texts
 from synth.envs.storefront.world.catalogue import NOUNS
 
-_WORDS = texts("claims")
 ORDER = r"\bO-\d+\b"
 """How an order is named."""
 OTHER, ANY, TOTAL = "other", "any", "total"
@@ -25,6 +25,17 @@ _CLAUSE = re.compile(
 _FINITE = re.compile(
     r"\b(?:is|are|was|were|have|has|had|will|won't|do|does|did)\b|'(?:ve|ll|re|d)\b"
 )
+
+
+def _joined(words: Any) -> Any:
+    """The file with the lines of each pattern in one."""
+    if isinstance(words, dict):
+        return {name: _joined(value) for name, value in words.items()}
+
+    return [*map(_joined, words)] if isinstance(words, list) else words.replace("\n", "")
+
+
+_WORDS = _joined(texts("claims"))
 
 
 def _pattern(name: str) -> re.Pattern[str]:
