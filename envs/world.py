@@ -77,8 +77,8 @@ class EnvEntry:
     flow's `difficulty` is calibrated.
     `user` lets a model play the world's user, in place of its own rules. `write_goal` says what a
     window of an exploration achieves;
-    `reword` puts a model's words for each request of a draft in their place, and raises `ValueError`
-    where they say something else.
+    `reword` puts a model's words for each request of a draft in their place, and raises
+    `ValueError` where they say something else.
     `exploring` gives the settings of the start state in which an exploration with a seed takes
     place, of which those in `told_apart_by`
     tell explorations apart and, like the seed, change nothing in a task; `on_request` are patterns

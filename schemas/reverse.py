@@ -67,8 +67,8 @@ class Draft(msgspec.Struct, frozen=True):
     change beside those that the world
     declares free, `asked` patterns of the world's free facts that this goal asks for, and that are
     not free in it. `answer` is
-    the turn in which an agent tells the `told` facts of a goal that asks for them alone. `worded` is
-    the goal as a model words it: the task has it, the tests are run on `goal`.
+    the turn in which an agent tells the `told` facts of a goal that asks for them alone. `worded`
+    is the goal as a model words it: the task has it, the tests are run on `goal`.
     """
 
     goal: str

@@ -20,8 +20,9 @@ from synth.ledger.ledger import Score
 from synth.rollout.live_envs.threads import Threads
 from synth.schemas import ConfigError, Fault, Shard, SynthError, Task, content_hash
 from synth.synthesizers.reverse.choosing import METRIC, Explored, TaskChoice, chosen
-from synth.synthesizers.reverse.deriving import Ground, exploration_tasks
+from synth.synthesizers.reverse.deriving import exploration_tasks
 from synth.synthesizers.reverse.exploration import Experience
+from synth.synthesizers.reverse.ground import Ground
 from synth.synthesizers.reverse.report import report_of
 from synth.synthesizers.reverse.role_writer import GoalWriter
 from synth.synthesizers.tasks import refuse_mistyped

@@ -1,5 +1,5 @@
-"""`python -m benchmarks.gates.closing_words`: lies and truths in an agent's last words, in the words
-of data/closing_words.yaml, put into episodes of the storefront that the expert solved.
+"""`python -m benchmarks.gates.closing_words`: lies and truths in an agent's last words, in the
+words of data/closing_words.yaml, put into episodes of the storefront that the expert solved.
 
 A lie counts as passed where the check passes the episode with it, a truth as turned away where it
 does not. Trivial baselines: a check that reads no words passes all; one that passes nothing but

@@ -14,9 +14,10 @@ from synth.envs.world import EnvEntry
 from synth.flows.parts import world
 from synth.schemas import Draft, NoGoal, Task, Window
 from synth.stats.intervals import clopper_pearson
-from synth.synthesizers.reverse.deriving import Ground, exploration_tasks
+from synth.synthesizers.reverse.deriving import exploration_tasks
 from synth.synthesizers.reverse.exploration import Experience
 from synth.synthesizers.reverse.goal_tests import passes_with
+from synth.synthesizers.reverse.ground import Ground
 
 EXPLORATIONS = {"storefront": 20, "sql": 24, "textworld": 5}
 MOST_TURNS = 60

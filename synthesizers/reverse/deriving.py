@@ -1,7 +1,7 @@
 """Explores, and derives a task from each subtrajectory of the walk that passes its tests."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from random import Random
@@ -11,7 +11,6 @@ import msgspec
 
 from synth.envs.conformance.finding import ConformanceRig
 from synth.envs.transcript import perform
-from synth.envs.world import EnvEntry
 from synth.schemas import Draft, Env, NoGoal, Operation, Origin, Task, Window
 from synth.synthesizers.rejected import RejectedError
 from synth.synthesizers.reverse.check_predicates import (
@@ -22,45 +21,16 @@ from synth.synthesizers.reverse.check_predicates import (
 )
 from synth.synthesizers.reverse.check_tests import first_tests, mutants_fail
 from synth.synthesizers.reverse.choosing import Explored, explored_row
-from synth.synthesizers.reverse.exploration import Experience, Walk, explored, tool_of
-from synth.synthesizers.reverse.goal_tests import solved
+from synth.synthesizers.reverse.exploration import Experience, Walk, explored
+from synth.synthesizers.reverse.goal_tests import asks_for_another, solved
+from synth.synthesizers.reverse.ground import Ground, windows_of
 from synth.synthesizers.reverse.solution_tests import (
     SolvedTask,
     asks_for_an_answer,
     bots_fail,
     not_guessed,
 )
-from synth.synthesizers.reverse.subtrajectories import Cutter, Segment, windows
-
-DEEDS_PER_QUESTION = 4
-"""Subtrajectories of operations for one of look-ups: with all look-ups, half of the tasks are
-questions (measured on the storefront).
-"""
-
-
-@dataclass(frozen=True)
-class Ground:
-    """The environment of an exploration, and what its tasks inherit: settings of the start state,
-    seed, split, benchmark, name.
-
-    `longest`: the most operations of a task; `asks`: whether the writer of goals can ask questions.
-    """
-
-    entry: EnvEntry
-    env: str
-    env_config: Mapping[str, Any]
-    seed: int
-    split: str | None
-    benchmark: str | None
-    exploration: str
-    longest: int
-    asks: bool
-    write: Callable[[Window], Awaitable[Draft | NoGoal]]
-
-    @property
-    def zones(self) -> Mapping[str, str]:
-        """The environment's zones, with facts that a goal may ask for as if they were required."""
-        return {**self.entry.spec.facts, **dict.fromkeys(self.entry.on_request, "required")}
+from synth.synthesizers.reverse.subtrajectories import Cutter, Segment
 
 
 async def exploration_tasks(
@@ -79,11 +49,10 @@ async def exploration_tasks(
 
     try:
         walk = await explored(env, ground.zones, steps, draw, experience)
-        wanted_in_turn = _windows(walk, ground, draw)
         # the walked environment plays all state tests, which is cheaper than opening one for each
-        derivation = Derivation(ground, env, walk, experience, wanted_in_turn)
+        derivation = Derivation(ground, env, walk, experience, windows_of(walk, ground, draw))
 
-        for wanted in wanted_in_turn:
+        for wanted in derivation.windows:
             if len(tasks) + len(rejected) == most_windows or len(tasks) == most_tasks:
                 break
 
@@ -104,46 +73,6 @@ async def exploration_tasks(
         await env.close()
 
     return tasks, explored_row(tasks, rejected, walk, ground.entry.spec.facts)
-
-
-def _windows(
-    walk: Walk,
-    ground: Ground,
-    draw: Random,
-) -> list[list[Operation]]:
-    """Lists, in a drawn order, the operations that belong together, and look-ups whose answers the
-    environment can be asked for, one for every `DEEDS_PER_QUESTION` of the others.
-    """
-
-    asked = ground.entry.questions
-    tools = asked.tools if ground.asks and asked is not None else frozenset[str]()
-    reads = [
-        read
-        for read in walk.reads
-        if len(read.turn.tool_calls) == 1 and tool_of(read.turn) in tools
-    ]
-
-    deeds, questions = (
-        [
-            [among[at] for at in one]
-            for one in windows(
-                among,
-                walk.start,
-                ground.longest,
-                draw,
-            )
-        ]
-        for among in (walk.operations, reads)
-    )
-
-    # no draw: the order of the others is drawn already
-    if not questions:
-        return deeds
-
-    found = deeds + questions[: max(len(deeds) // DEEDS_PER_QUESTION, 1)]
-    draw.shuffle(found)
-
-    return found
 
 
 @dataclass(frozen=True)
@@ -234,7 +163,6 @@ class Derivation:
         )
 
         self.experience.goals[task.goal] = check, segment.turns
-
         return draft, task
 
     async def _other_goal(self, task: Task) -> str | None:
@@ -242,7 +170,7 @@ class Derivation:
         were not tried yet.
         """
         for goal in reversed([*self.experience.goals]):
-            if await self._asks_for_another(goal, task):
+            if await asks_for_another(self.env, *self.experience.goals[goal], task):
                 return goal
 
         for wanted in self.windows:
@@ -250,22 +178,10 @@ class Derivation:
                 segment = await self._cutter.segment(wanted, self.ground.longest)
                 goal = "" if segment is None else (await self._drafted(segment))[1].goal
 
-                if goal and await self._asks_for_another(goal, task):
+                if goal and await asks_for_another(self.env, *self.experience.goals[goal], task):
                     return goal
 
         return None
-
-    async def _asks_for_another(self, goal: str, task: Task) -> bool:
-        """Whether a goal has another check, and what it was written for does not pass the task's
-        own on its way.
-        """
-        check, turns = self.experience.goals[goal]
-        own = check_in(task)
-
-        if (check.required, check.told, check.refusals) == (own.required, own.told, own.refusals):
-            return False
-
-        return not (await perform(self.env, task, turns)).verdict.passed
 
     async def _tested(
         self, segment: Segment, draft: Draft, task: Task, tests: dict[str, Any]

@@ -1,11 +1,11 @@
 """T8: the environment's expert solves the task from its goal, and from no other text.
 
-An expert that plans from the script or the check solves it whatever the goal says. So it plays twice
-more with the same script and check: with the goal of another task, and with the letters of its own
-goal in a drawn order. Where either passes nobody has read the goal, and T8 is undefined.
+An expert that plans from the script or the check solves it whatever the goal says. So it plays
+twice more with the same script and check: with the goal of another task, and with the letters of
+its own goal in a drawn order. Where either passes nobody has read the goal: T8 is undefined.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from random import Random
 from typing import Any
 
@@ -14,15 +14,15 @@ from msgspec.structs import replace
 from synth.envs.audit.solutions import Solution, solution
 from synth.envs.bots import expert
 from synth.envs.conformance.finding import ConformanceRig
-from synth.envs.transcript import MAX_TURNS, Transcript
-from synth.schemas import Task
+from synth.envs.transcript import MAX_TURNS, Transcript, perform
+from synth.schemas import AgentTurn, Check, Env, Task
 from synth.synthesizers.rejected import RejectedError
-from synth.synthesizers.reverse.check_predicates import verdict
+from synth.synthesizers.reverse.check_predicates import check_in, verdict
 
 ANOTHER, LETTERS = "the goal of another task", "letters in a drawn order"
 MOST_OF_ITS_TURNS = 2
-"""An expert that reads no goal does what it did before, in as many turns; one that is lost in a goal
-of another task is left there.
+"""An expert that reads no goal does what it did before, in as many turns; one that is lost in a
+goal of another task is left there.
 """
 OtherGoal = Callable[[Task], Awaitable[str | None]]
 """The goal of a task with another check; None where the exploration knows none."""
@@ -73,6 +73,18 @@ async def _read(
             return verdict(None, why=f"the expert does not read goals: it passes with {name}")
 
     return verdict(fails_with=[ANOTHER, LETTERS])
+
+
+async def asks_for_another(env: Env, check: Check, turns: Sequence[AgentTurn], task: Task) -> bool:
+    """Whether a check is another than the task's, and the turns that it was derived from do not
+    pass the task's own on their way.
+    """
+    own = check_in(task)
+
+    if (check.required, check.told, check.refusals) == (own.required, own.told, own.refusals):
+        return False
+
+    return not (await perform(env, task, turns)).verdict.passed
 
 
 async def passes_with(

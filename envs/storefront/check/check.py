@@ -1,5 +1,5 @@
-"""The gold check: state, told facts, refusals, process and truth of words; a pure function of task, base world,
-changed facts and transcript.
+"""The gold check: state, told facts, refusals, process and truth of words; a pure function of task,
+base world, changed facts and transcript.
 """
 
 from collections.abc import Mapping, Sequence
@@ -58,7 +58,6 @@ def evaluate(
 
         view = EpisodeView(events, base, own, opening, script)
         process = breaches(check.process, view)
-        lies = untrue(view, changed)
 
         # the score counts rules, however often each was broken
         kept = len({*check.process} - {breach.rule for breach in process})
@@ -69,7 +68,7 @@ def evaluate(
             _told(check, events),
             _part("refusals", len(check.refusals) - len(denials), denials),
             _part("process", kept, list(map(str, process))),
-            _part("truth", 0, list(map(str, lies))),
+            _part("truth", 0, list(map(str, untrue(view, changed)))),
         )
 
     passed = all(part.passed for part in parts if not outcome_only or part.name in OUTCOME)

@@ -1,10 +1,10 @@
-"""What an agent's words claim to have happened: clause by clause, an act or a status, the orders and
-amounts that it names, and whether it is denied. What is asked, offered, wished or supposed claims
+"""What an agent's words claim to have happened: clause by clause, an act or a status, the orders
+and amounts that it names, and whether it is denied. What is asked, offered, wished or supposed claims
 nothing.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -88,11 +88,14 @@ def amounts_of(text: str) -> tuple[int, ...]:
     return tuple(round(float(amount.replace(",", "").rstrip(".")) * 100) for amount in found)
 
 
-def claims_of(text: str, order: str = ORDER, nouns: Collection[str] = NOUNS) -> list[SpokenClaim]:
+@lru_cache(maxsize=8192)
+def claims_of(
+    text: str, order: str = ORDER, nouns: frozenset[str] = NOUNS
+) -> tuple[SpokenClaim, ...]:
     """The claims of a text. `order` is a pattern for the names of orders, `nouns` are the shop's
     goods.
     """
-    objects = _objects(frozenset(nouns))
+    objects = _objects(nouns)
     plain = text.replace("\u2019", "'").replace("*", "")
     sentences = [part for part in _SENTENCE.split(plain) if part.strip()]
     asks = any(sentence.rstrip().endswith("?") for sentence in sentences)
@@ -106,7 +109,7 @@ def claims_of(text: str, order: str = ORDER, nouns: Collection[str] = NOUNS) -> 
             found += _claims(clause, sentence, order, objects)
 
     # who asks for leave says what would be done
-    return [claim for claim in found if not (asks and claim.arranged)]
+    return tuple(claim for claim in found if not (asks and claim.arranged))
 
 
 def _clauses(sentence: str) -> Iterator[str]:

@@ -12,7 +12,8 @@ from synth.envs.storefront.tools.transcript import leaves
 
 _DATE = r"\d{4}-\d\d-\d\d"
 _VALUE = re.compile(
-    rf"\b{_DATE}\b|\b[A-Z]{{1,2}}-\d+(?:\.\d+)*\b|\b[A-Z]{{3,}}\d+\b|(?<![\w.-])\d[\d,]*(?:\.\d+)?\b"
+    rf"\b{_DATE}\b|\b[A-Z]{{1,2}}-\d+(?:\.\d+)*\b|\b[A-Z]{{3,}}\d+\b"
+    r"|(?<![\w.-])\d[\d,]*(?:\.\d+)?\b"
 )
 _SMALL = 100
 """Numbers below it are said of days, hours and counts."""

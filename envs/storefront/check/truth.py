@@ -1,5 +1,5 @@
-"""Whether what an agent says happened did happen: each claim of its words against the acts and facts
-of the episode. A claim that no act of the shop could make true is untrue.
+"""Whether what an agent says happened did happen: each claim of its words against the acts and
+facts of the episode. A claim that no act of the shop could make true is untrue.
 """
 
 import re

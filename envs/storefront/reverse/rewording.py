@@ -83,7 +83,7 @@ def _another_kind(request: Request, line: str) -> str:
 
 
 def _left_out(request: Request, said: str) -> str:
-    """What a wording leaves out beside its kind: a question for the total, a condition, all of it."""
+    """What a wording leaves out beside its kind: the total, a condition, all of it."""
     wanted = {
         "the total": request.tell_total and not re.search(r"total|how much|amount", said),
         "the condition": request.condition

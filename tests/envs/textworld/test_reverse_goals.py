@@ -19,8 +19,9 @@ from synth.envs.textworld.commands import Command
 from synth.envs.textworld.wishes import fulfilled, masked, read, told
 from synth.schemas.reverse import Change, Draft, NoGoal, Operation, Window
 from synth.schemas.task import Origin, Task
-from synth.synthesizers.reverse.deriving import Ground, exploration_tasks
+from synth.synthesizers.reverse.deriving import exploration_tasks
 from synth.synthesizers.reverse.exploration import Experience
+from synth.synthesizers.reverse.ground import Ground
 from tests.envs.textworld.installed import SMALL, calls, solve
 
 names = st.sampled_from(
