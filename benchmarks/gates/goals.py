@@ -21,10 +21,8 @@ from synth.synthesizers.reverse.ground import Ground
 
 EXPLORATIONS = {"storefront": 20, "sql": 24, "textworld": 5}
 MOST_TURNS = 60
-VALUE = re.compile(
-    r"\b[A-Z]{1,2}-\d+\b|\b[A-Z]{3,}\d+\b|\b\d+(?:\.\d+)?\b|(?<=[a-z] )[A-Z][a-z]+\b"
-)
-"""Ids, codes, numbers and names inside a sentence."""
+VALUE = re.compile(r"\b[A-Z]{1,2}-\d+\b|\b[A-Z]{3,}\d+\b|(?<=[a-z] )\d+\b|(?<=[a-z] )[A-Z][a-z]+\b")
+"""Ids, codes, numbers and names inside a sentence; not the numbers of a list."""
 TARGET = "<= 5 %"
 
 
