@@ -2,6 +2,7 @@
 its check, expert and goals.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from random import Random
@@ -47,6 +48,9 @@ TOOLS = tuple(
         "finish": (),
     }.items()
 )
+_END = "|".join((*BOXES, *COLOURS))
+_WISH = re.compile(rf"(?:({_END})(?: and)? )?({'|'.join(ITEMS)})(?:(?: and)? ({_END}))?")
+"""What an item is to come to, said before it or after it."""
 SPEC = EnvSpec(
     name=NAME,
     version="1",
@@ -202,19 +206,14 @@ class Shelf:
         if check is None or self._config.hole == "expert_lost":
             return call("finish")
         left, rules = [], []
-        for sentence in self._task.goal.split(". ") if self._task else ():
-            words = sentence.rstrip(".").split()
-            item = next((word for word in words if word in ITEMS), "")
-            box = next((word for word in words if word in BOXES), "")
-            colour = next((word for word in words if word in COLOURS), "")
-            if words[:1] == ["move"] and item and box == SEALED:
+        for one, item, other in _WISH.findall(self._task.goal if self._task else ""):
+            wanted = one or other
+            name, column = ("box", "place") if wanted in BOXES else ("colour", "colour")
+            if wanted == SEALED:
                 rules += ["S1"] if "refused/S1/said" not in self._facts else []
-            elif words[:1] == ["move"] and item and box:
-                at = self._facts[f"items/{item}/place"]
-                left += [call("move", item=item, box=box)] if at != box else []
-            elif words[:1] == ["paint"] and item and colour:
-                of = self._facts[f"items/{item}/colour"]
-                left += [call("paint", item=item, colour=colour)] if of != colour else []
+            elif self._facts[f"items/{item}/{column}"] != wanted:
+                tool = "move" if name == "box" else "paint"
+                left.append(call(tool, **{"item": item, name: wanted}))
         if self._config.bell_first and left and not self._facts["bell/0/rings"]:
             return call("ring")
         left += [call("refuse", rule=rule) for rule in rules]
