@@ -76,6 +76,7 @@ from synth.schemas.outcome import Fault as Fault
 from synth.schemas.outcome import Outcome as Outcome
 from synth.schemas.outcome import Termination as Termination
 from synth.schemas.outcome import settle as settle
+from synth.schemas.pairs import GUIDED as GUIDED
 from synth.schemas.pairs import KtoLabel as KtoLabel
 from synth.schemas.pairs import PairFamily as PairFamily
 from synth.schemas.pairs import PreferencePair as PreferencePair

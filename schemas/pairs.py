@@ -31,6 +31,10 @@ class RowEvidence(StrictRecord, frozen=True, kw_only=True):
     weights_id: str | None = None
 
 
+GUIDED = "+guidance"
+"""After the name of a policy: what it did under guidance that it does not have by itself."""
+
+
 class PairFamily(StrEnum):
     """Where a pair comes from; each is reported, bounded and sampled by itself."""
 
@@ -55,7 +59,8 @@ class PreferencePair(StrictRecord, frozen=True, kw_only=True):
     policy that has none); `on_policy_for` is
     whom the evidence holds for. `off_policy`: the prefix was not sampled by the policy to be
     trained, for the reason in
-    `off_policy_reason`; such rows belong into a config of their own. `pair_id`: hash of the
+    `off_policy_reason`; such rows belong into a config of their own. `chosen_unsampled`: the policy
+    was never seen to do the chosen act by itself, guidance or somebody else proposed it. `pair_id`: hash of the
     canonical prompt and both acts.
     """
 
@@ -77,6 +82,7 @@ class PreferencePair(StrictRecord, frozen=True, kw_only=True):
     """None where the task does not say in which world it is set."""
     off_policy: bool = False
     off_policy_reason: str | None = None
+    chosen_unsampled: bool = False
     gold_informed: bool = False
     benchmark: str | None = None
     split: str | None = None

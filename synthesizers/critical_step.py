@@ -11,17 +11,23 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from synth.engine.asking import Answer
 from synth.engine.context import Role
-from synth.engine.study.alternatives import EXPERT, Ask, Proposal
+from synth.engine.study.alternatives import EXPERT, Ask, Proposal, merged
 from synth.engine.study.arms import PlannedUnit, Unit
 from synth.engine.study.method import synthesizer
 from synth.engine.study.shard import OF_ALL, ShardContext, UnitResult
 from synth.engine.study.stage_context import StageContext
 from synth.engine.study.study import Study
 from synth.policies.scripted import expert_policy
-from synth.rollout.start import BranchPoint
-from synth.schemas import ConfigError, Outcome, Trajectory, content_hash
+from synth.rollout.start import BranchPoint, recorded_act
+from synth.schemas import GUIDED, ConfigError, Outcome, Trajectory, content_hash
 from synth.stats.sequential import control_count
-from synth.synthesizers.suggested_steps import JUDGE, decisive_drops, judge_proposals, proposed
+from synth.synthesizers.suggested_steps import (
+    JUDGE,
+    decisive_drops,
+    judge_proposals,
+    proposed,
+    solved_retries,
+)
 
 T = TypeVar("T")
 _EXPERT_ROLE = Role(expert_policy({"profiles": "correct"}, model_name=None, sampling={}), None)
@@ -92,13 +98,13 @@ class CriticalStep(Study):
         return {"sources": sources, **judge}
 
     def inputs(self, stage: StageContext) -> Any:
-        """The base trials, the success potential that fell along them, and the versions of their
-        environments.
+        """The base trials, the success potential that fell along them, the retries from them that
+        passed, and the versions of their environments.
         """
+        drops, retries = decisive_drops(stage), solved_retries(stage)
+        solved = [[one, *turn] for one, turns in retries.items() for turn in turns.items()]
 
-        drops = decisive_drops(stage)
-
-        return [*super().inputs(stage), *([drops] if drops else [])]
+        return [*super().inputs(stage), *filter(None, (drops, solved))]
 
     def units(self, stage: StageContext) -> Sequence[PlannedUnit]:
         """One unit per trial; a judge, asked later, decides which of its steps are tested."""
@@ -116,37 +122,33 @@ class CriticalStep(Study):
         solved = [one for one in self.base(shard).rows_of(Outcome.SUCCESS) if one.task_id in tasks]
         successes = shard.trials({one.trajectory_id for one in solved})
         suspicions = await self._judge_proposals(shard, list(trials.values()))
-        drops = decisive_drops(shard)
+        drops, self.retries = decisive_drops(shard), solved_retries(shard)
         controls = self._controls(shard)
         done = self.tested_turns(shard)
         found = list[Unit]()
 
         for identity in (unit.trajectory_id for unit in units if unit.trajectory_id in suspicions):
             trial = trials[identity]
+            task = tasks[trial.task_id]
+            # the trial itself may be a success, which is no departure from itself
+            others = [
+                one
+                for name, one in successes.items()
+                if one.task_id == trial.task_id and name != identity
+            ]
             steps = proposed(
                 trial,
-                # the trial itself may be a success, which is no departure from itself
-                [
-                    one
-                    for name, one in successes.items()
-                    if one.task_id == trial.task_id and name != identity
-                ],
+                others,
                 self.proposals.per_trajectory,
                 suspicions[identity],
                 drops.get(identity, ()),
+                list(self.retries.get(identity, ())),
             )
 
             controlled = self._drawn(steps, identity)[: controls[identity]]
-            found += [
-                Unit(
-                    BranchPoint(trial, turn),
-                    rule,
-                    turn in controlled,
-                    tasks[trial.task_id],
-                )
-                for turn, rule in steps.items()
-                if (identity, turn) not in done
-            ]
+            for turn, rule in steps.items():
+                if (identity, turn) not in done:
+                    found.append(Unit(BranchPoint(trial, turn), rule, turn in controlled, task))
 
         return found
 
@@ -199,11 +201,23 @@ class CriticalStep(Study):
         unit: Unit,
         ask: Ask,
     ) -> Sequence[Proposal]:
-        """Samples all sources in turn."""
-        most = self.proposals.alternatives
-        samples = self.proposals.samples
+        """Proposes what retries from there did that passed, then samples all sources in turn."""
+        most, samples = self.proposals.alternatives, self.proposals.samples
+        start = unit.start
+        named = self.retries.get(start.trajectory.trajectory_id, {}).get(start.turn, ())
+        guided = [guided_act(one, start.turn) for one in ask.shard.trials(set(named)).values()]
+        told = merged(ask.state.own, [guided], most)
+        sampled: Sequence[Proposal] = ()
+        if len(told) < most:
+            sampled = await ask.alternatives(self.sources, most=most, samples=samples)
 
-        return await ask.alternatives(self.sources, most=most, samples=samples)
+        return merged(ask.state.own, [[*told, *sampled]], most)
+
+
+def guided_act(retry: Trajectory, turn: int) -> Proposal:
+    """What a retry did at its pivot, by guidance that a continuation does not have."""
+    act = recorded_act(retry.turns[turn]).turn
+    return Proposal(act, f"{retry.role}{GUIDED}", retry.authorship)
 
 
 def _identity(role: Role) -> Sequence[Any]:

@@ -26,11 +26,12 @@ def proposed(
     most: int,
     suspected: Sequence[int] = (),
     dropped: Sequence[int] = (),
+    pivots: Sequence[int] = (),
 ) -> dict[int, str]:
-    """At most `most` turns, each with the rule that proposes it: from a judge's list, the turns at
-    which the success potential fell, and four rules in turn, each turn once.
+    """At most `most` turns, each with the rule that proposes it: from a judge's list, the pivots of
+    retries that passed, the turns at which the success potential fell, and four rules in turn, each turn once.
 
-    `judge`: the turns that a judge suspects, in its order. `drop`: those in `dropped`, the lowest
+    `judge`: the turns that a judge suspects, in its order. `retry`: those in `pivots`. `drop`: those in `dropped`, the lowest
     first, where the stage `topology` ran before. `departure`: the first turn after which no success
     among the task's trials was ever in the same state. `effect`: turns that changed the state and
     were not refused, the latest first. `error`: turns answered by an error, the first first.
@@ -46,9 +47,10 @@ def proposed(
 
     rules: Mapping[str, Sequence[int]] = {
         "judge": [at for at in suspected if at in turns],
+        "retry": [at for at in pivots if at in turns],
         "drop": [at for at in dropped if at in turns],
-        "departure": left[:1] if passed else (),
         "effect": [at for at in reversed(changed) if at not in refused],
+        "departure": left[:1] if passed else (),
         "error": refused,
         "last": list(turns)[-1:],
     }
@@ -107,12 +109,31 @@ def decisive_drops(stage: StageContext) -> Mapping[str, Sequence[int]]:
     """Trajectory -> the turns at which a `topology` before this stage saw the success potential
     fall, the lowest first.
     """
-
-    names = list(stage.run.ledger.state.stages)
-    before = names[: names.index(stage.name)] if stage.name in names else names
     sql = (
         "SELECT subject_id, list(turn ORDER BY value, turn) FROM scores WHERE metric = "
         "'decisive_drop' AND stage IN (FROM unnest(?)) GROUP BY 1 ORDER BY 1"
     )
+    return {identity: tuple(turns) for identity, turns in stage.select(sql, _before(stage))}
 
-    return {identity: tuple(turns) for identity, turns in stage.select(sql, before)}
+
+def solved_retries(stage: StageContext) -> Mapping[str, Mapping[int, Sequence[str]]]:
+    """Failed trajectory -> pivot -> the retries from there that passed, of a `reflect_retry` before
+    this stage.
+    """
+    sql = (
+        "SELECT subject_id, turn, list(retry ORDER BY retry) FROM (SELECT subject_id, turn, "
+        "json_extract_string(detail, '$.retry') AS retry FROM scores WHERE metric = 'reflection' "
+        "AND value = 1 AND stage IN (FROM unnest(?))) WHERE retry IS NOT NULL GROUP BY 1, 2 "
+        "ORDER BY 1, 2"
+    )
+    found = dict[str, dict[int, Sequence[str]]]()
+    for identity, turn, retries in stage.select(sql, _before(stage)):
+        found.setdefault(identity, {})[turn] = tuple(retries)
+
+    return found
+
+
+def _before(stage: StageContext) -> list[str]:
+    """The stages of the flow before this one."""
+    names = list(stage.run.ledger.state.stages)
+    return names[: names.index(stage.name)] if stage.name in names else names

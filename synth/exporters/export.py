@@ -170,11 +170,11 @@ def tally_for(
     kind: Kind, rows: Rows, settings: RowSettings, say: Spelling = as_key
 ) -> ExportCounts:
     """An empty tally, in the form that the rows are to be written in: with `unroll: auto` they are
-    looked at once before.
+    looked at once before, where the form can be written per turn.
     """
     form = marking(form_of(kind.name, settings.form), settings)
     whole = ExportCounts(kind, settings, form, say)
-    if settings.unroll == "whole":
+    if settings.unroll == "whole" or (settings.unroll == "auto" and form.per_turn is None):
         return whole
     if form.per_turn is None:
         can = [name for name in KINDS[kind.name] if form_of(kind.name, name).per_turn is not None]
@@ -183,17 +183,30 @@ def tally_for(
             f"{', '.join(can) or 'no form of it'} can"
         )
 
-    if settings.unroll == "auto":
+    if settings.unroll == "auto" and _fits_whole(whole.anew(), rows):
+        return whole
+
+    return ExportCounts(kind, settings, form.per_turn, say, per_turn=True)
+
+
+def _fits_whole(tally: ExportCounts, rows: Rows) -> bool:
+    """Whether trajectories can stand as they are: none would be left out for turns without loss,
+    and the student's template, where there is one, renders what stood before a turn alike once the
+    turn is there. The look is no part of the export: `tally` counts it apart.
+    """
+    chats = (one.row for one in guarded(rows(tally), tally))
+    stay = True
+    if tally.settings.student is not None:
         from synth.exporters.proof.turns import all_prefixes_stay
         from synth.exporters.template import served_template
 
-        tally = ExportCounts(kind, settings, form.per_turn, say)
-        # counted apart: this look is no part of the export
-        chats = (one.row for one in guarded(rows(tally), tally))
-        if all_prefixes_stay(chats, served_template(settings.student or "")):
-            return whole
+        stay = all_prefixes_stay(chats, served_template(tally.settings.student))
 
-    return ExportCounts(kind, settings, form.per_turn, say, per_turn=True)
+    for _ in chats:
+        if not stay or tally.leaves_out_masked:
+            break
+
+    return stay and not tally.leaves_out_masked
 
 
 def records(rows: Iterable[Any], tally: ExportCounts) -> Records:

@@ -6,7 +6,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from synth.datasets.release import CHATS, KindRule
 from synth.exporters.form import Arguments, Form
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from synth.ledger.ledger import Ledger
 
 Unroll = Literal["whole", "per_turn", "auto"]
-"""One row per trajectory, one per trained turn, or the former only where the student's template
-renders prefixes alike.
+"""One row per trajectory, one per trained turn; or the former where no trajectory has a turn that
+must carry no loss and the form cannot say so, and the student's template renders prefixes alike.
 """
 
 ControlTokenPolicy = Literal["drop", "neutralise", "keep"]
@@ -53,20 +53,10 @@ class RowSettings(Release):
     thoughts: bool = True
     past_thoughts: bool = False
     join_answers: bool = False
-    unroll: Unroll = "whole"
+    unroll: Unroll = "auto"
     student: str | None = None
     control_tokens: ControlTokenPolicy | None = None
     rows_per_shard: int = Field(default=1000, ge=1)
-
-    @model_validator(mode="after")
-    def _knows_the_template(self) -> "RowSettings":
-        if self.unroll == "auto" and self.student is None:
-            raise ValueError(
-                "unroll: auto compares renderings, so it needs a student (a tokenizer's folder or "
-                "name, or a .jinja file)"
-            )
-
-        return self
 
 
 Spelling = Callable[[str], str]

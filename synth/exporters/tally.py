@@ -65,6 +65,11 @@ class ExportCounts(LeftOut):
         return ExportCounts(self.kind, settings, self.form, self.say, self.per_turn)
 
     @property
+    def leaves_out_masked(self) -> bool:
+        """Whether a row was left out for turns that must carry no loss."""
+        return any(reason.startswith("masked_turns:") for reason in self.left_out)
+
+    @property
     def policy(self) -> ControlTokenPolicy:
         """What becomes of rows with control tokens."""
         return self.settings.control_tokens or "drop"

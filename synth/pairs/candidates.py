@@ -24,6 +24,7 @@ from synth.pairs.turns import (
     unlearnable,
 )
 from synth.schemas import (
+    GUIDED,
     Authorship,
     Origin,
     PairFamily,
@@ -79,6 +80,8 @@ def _drawn(scene: Scene) -> Iterator[DrawnPair | str]:
                 yield _pivotal(scene, row.retry)
         elif not row.confirmed:
             yield f"{prefix}{row.status}"
+        elif row.alternative_from.endswith(GUIDED):
+            continue  # the retry itself tells who looked at what; see `_pivotal`
         elif (chosen := scene.better(row)) is None:
             yield "trajectory_lost"
         elif row.metric == INJECTION:
@@ -108,7 +111,7 @@ def _pivotal(scene: Scene, retry_id: str) -> DrawnPair | str:
     for row in scene.of(CRITICAL_STEP):
         if row.confirmed and row.alternative_digest == digest:
             # the retry was whispered to, so its act is not the plain policy's; the test is
-            by = f"{policy_name(retry)}+guidance"
+            by = f"{policy_name(retry)}{GUIDED}"
             chosen = PairAct(retry, scene.turn, by, retry.authorship, row)
 
             return DrawnPair(PairFamily.PIVOT, scene.own, chosen, scene.own_act(row))
@@ -125,7 +128,7 @@ def _made(found: DrawnPair | str, scene: Scene, settings: PairSettings) -> PairR
     sides = (chosen.authorship, rejected.authorship)
 
     # a pair descends from three trajectories, any of which may have to stay
-    refusal = first(scene.refusal(one, sides, found.prompt, settings) for one in found.behind)
+    refusal = first(scene.refusal(one, sides, settings) for one in found.behind)
     reason = refusal or unlearnable(chosen.recorded) or unlearnable(rejected.recorded)
     if reason is not None:
         return reason
@@ -160,8 +163,7 @@ def _row(found: DrawnPair, scene: Scene, settings: PairSettings, evidence: RowEv
     have.
     """
     chosen, rejected, prompt = found.chosen, found.rejected, found.prompt
-    # a prefix of somebody else weighs more than an act that was never sampled
-    reason = _off_policy(found, settings.student) or _unsampled(found, scene)
+    reason = _off_policy(found, settings.student)
     acts = [prompt_digest(prompt, chosen.turn), chosen.digest, rejected.digest]
     pair = PreferencePair(
         pair_id=content_hash(acts),
@@ -185,6 +187,7 @@ def _row(found: DrawnPair, scene: Scene, settings: PairSettings, evidence: RowEv
         # why the row may belong into a data set of its own
         off_policy=reason is not None,
         off_policy_reason=reason,
+        chosen_unsampled=_unsampled(found, scene),
         # what the trajectories pass on to whatever is made of them
         gold_informed=any(one.gold_informed for one in found.behind),
         benchmark=prompt.benchmark,
@@ -209,17 +212,18 @@ def _world_seed(scene: Scene) -> int | None:
     return given if isinstance(given, int) else scene.task.seed
 
 
-def _unsampled(found: DrawnPair, scene: Scene) -> str | None:
-    """Of a retry's act: whether the unguided policy was never seen to do it, in the retry's own
-    samples or as the tested alternative.
+def _unsampled(found: DrawnPair, scene: Scene) -> bool:
+    """Whether the unguided policy was never seen to do the chosen act: as the tested alternative
+    or, of a retry's act, in the samples that were drawn for it.
     """
-    if found.family is not PairFamily.PIVOT:
-        return None
+    tag = None
+    if found.family is PairFamily.PIVOT:
+        tag = scene.tags.get(found.chosen.trajectory.trajectory_id)
 
-    tag = scene.tags.get(found.chosen.trajectory.trajectory_id)
-    by_itself = found.chosen.row.alternative_from == found.prompt.role
+    by_itself = found.chosen.policy == policy_name(found.prompt)
+    by_itself |= found.chosen.row.alternative_from == found.prompt.role
 
-    return None if tag == 0 or (tag is None and by_itself) else "unsampled_act"
+    return tag != 0 if tag is not None else not by_itself
 
 
 def _off_policy(found: DrawnPair, student: str | None) -> str | None:

@@ -193,7 +193,7 @@ def _made(act: PairAct, scene: Scene, settings: LabelSettings, known: PassRates)
     """The label, or why there is none."""
     one, own, turn = act.trajectory, scene.own, scene.turn
     # the weightiest reason first: whether it may leave, whether it can be learnt
-    refusal = scene.refusal(one, (act.authorship,), own, settings)
+    refusal = scene.refusal(one, (act.authorship,), settings)
     reason = refusal or unlearnable(act.recorded)
     if reason is not None:
         return reason

@@ -31,8 +31,8 @@ class LabelSettings(Release):
 
 
 class PairSettings(LabelSettings):
-    """Caps count pairs of one (task, turn), of one task, of one world seed and of one template,
-    where the last two are known.
+    """Caps count pairs of one task with the same chosen or the same rejected act, of one (task,
+    turn), of one task, of one world seed and of one template, where the last two are known.
 
     `length_auc`: what a classifier that sees nothing but length may reach, over all pairs and
     within each family; pairs are left out until it holds. `style_auc`: from where a family is
@@ -40,8 +40,9 @@ class PairSettings(LabelSettings):
     """
 
     # how many pairs of a kind there may be
+    per_act: int = Field(default=1, ge=1)
     per_step: int = Field(default=3, ge=1)
-    per_task: int = Field(default=20, ge=1)
+    per_task: int = Field(default=4, ge=1)
     per_seed: int = Field(default=100, ge=1)
     per_template: int = Field(default=1000, ge=1)
     # what a classifier of form alone may reach

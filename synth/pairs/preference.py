@@ -15,12 +15,15 @@ from synth.pairs.labels import LengthBalance, PairReport, PairRow, PairSettings
 from synth.schemas import Authorship, PairFamily, PreferencePair
 from synth.stats.length_balance import Lengths, balanced, chosen_longer, length_auc
 from synth.text.authorship import StyledPair, style, styled
+from synth.text.transcript.acts import act_digest
 
 MOST_STYLED = 500
 """Pairs of a family whose words are looked at: an AUC is then known to 0.03 or so."""
 _ORDER = tuple(PairFamily)
-Found = tuple[tuple[Hashable, ...], int, PreferencePair]
-"""A pair with its rank and its place among the candidates: of one pair the smallest stands."""
+Found = tuple[tuple[Hashable, ...], int, PreferencePair, tuple[str, str]]
+"""A pair with its rank, its place among the candidates and the digests of its acts: of one pair the
+smallest stands.
+"""
 
 
 def preference_pairs(
@@ -45,7 +48,8 @@ def _surveyed(rows: Iterator[PairRow], settings: PairSettings, report: PairRepor
 
     for place, row in enumerate(rows):
         identity, known = row.pair.pair_id, found.get(row.pair.pair_id)
-        one = (_rank(row.pair), place, row.pair)
+        acts = (act_digest(row.chosen), act_digest(row.rejected))
+        one = (_rank(row.pair), place, row.pair, acts)
         if known is not None:
             report.leaves("duplicate")
 
@@ -54,7 +58,7 @@ def _surveyed(rows: Iterator[PairRow], settings: PairSettings, report: PairRepor
             _remember(words[_name(row.pair)], row)
 
     # caps come before balance, which sees what would be trained on
-    capped = _capped((pair for *_, pair in found.values()), settings, report.left_out)
+    capped = _capped([(pair, acts) for *_, pair, acts in found.values()], settings, report.left_out)
     taken = [
         pair
         for off_policy in (False, True)
@@ -104,23 +108,16 @@ def _remember(words: dict[str, StyledPair], row: PairRow) -> None:
 
 
 def _capped(
-    pairs: Iterable[PreferencePair], settings: PairSettings, left_out: Counter[str]
+    pairs: Iterable[tuple[PreferencePair, tuple[str, str]]],
+    settings: PairSettings,
+    left_out: Counter[str],
 ) -> list[PreferencePair]:
     """In the order of their ids, which is no order of anything else, as many as the caps allow."""
     counts: Counter[tuple[str, Hashable]] = Counter()
     kept = []
 
-    for pair in sorted(pairs, key=lambda one: one.pair_id):
-        # a world that names no template has one of each task
-        template = pair.template if ":" in pair.template else f"{pair.template}:{pair.task_id}"
-        seed = pair.task_id if pair.world_seed is None else pair.world_seed
-        limits: dict[tuple[str, Hashable], int] = {
-            ("step_cap", (pair.task_id, pair.prefix.turn)): settings.per_step,
-            ("task_cap", pair.task_id): settings.per_task,
-            ("seed_cap", (pair.template.partition(":")[0], seed)): settings.per_seed,
-            ("template_cap", template): settings.per_template,
-        }
-
+    for pair, acts in sorted(pairs, key=lambda one: one[0].pair_id):
+        limits = _limits(pair, acts, settings)
         # the first cap that is reached counts, and the pair then counts for none
         full = next((one[0] for one, most in limits.items() if counts[one] >= most), None)
 
@@ -131,6 +128,27 @@ def _capped(
             left_out[full] += 1
 
     return kept
+
+
+def _limits(
+    pair: PreferencePair, acts: tuple[str, str], settings: PairSettings
+) -> dict[tuple[str, Hashable], int]:
+    """What a pair counts among, and how many of each there may be; off-policy pairs are a data set
+    of their own.
+    """
+    # a world that names no template has one of each task
+    template = pair.template if ":" in pair.template else f"{pair.template}:{pair.task_id}"
+    seed = pair.task_id if pair.world_seed is None else pair.world_seed
+    apart, task = pair.off_policy, pair.task_id
+
+    return {
+        ("act_cap", (apart, task, "chosen", acts[0])): settings.per_act,
+        ("act_cap", (apart, task, "rejected", acts[1])): settings.per_act,
+        ("step_cap", (apart, task, pair.prefix.turn)): settings.per_step,
+        ("task_cap", (apart, task)): settings.per_task,
+        ("seed_cap", (apart, pair.template.partition(":")[0], seed)): settings.per_seed,
+        ("template_cap", (apart, template)): settings.per_template,
+    }
 
 
 def _balanced(

@@ -143,11 +143,11 @@ class Scene(msgspec.Struct, frozen=True):
         return PairAct(one, self.turn, *by, row, row.q_pos or 0.0, row.n_pos, good)
 
     def refusal(
-        self, one: Trajectory, authors: tuple[Authorship, ...], own: Trajectory, release: Release
+        self, one: Trajectory, authors: tuple[Authorship, ...], release: Release
     ) -> ReleaseRefusal | None:
         """Why the release rule keeps here what descends from a trajectory of the scene."""
-        # a continuation repeats its trial up to the turn, so it is no copy for that
-        lineage = Lineage(one, authors, continuation=one is not own)
+        # of a copy of another trajectory one turn is learnt, and the same turn twice is found here
+        lineage = Lineage(one, authors, continuation=True)
         return may_leave(lineage, self.verdicts[one.trajectory_id], LABELLED_TURNS, release)
 
     def with_turn(self, identity: str) -> Trajectory | None:

@@ -130,7 +130,7 @@ def _interventional(
         own, seen = scene.own, set[str]()
 
         for act in report.aside.all_of(own.trajectory_id, partial(_acts, scene)):
-            refusal = scene.refusal(act.trajectory, (act.authorship,), own, settings)
+            refusal = scene.refusal(act.trajectory, (act.authorship,), settings)
             why: Why | None = refusal or ("duplicate" if act.digest in seen else None)
 
             # what is refused takes no place: the same act of another run may still leave

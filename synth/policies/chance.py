@@ -14,7 +14,10 @@ def trial_seed(episode: Episode) -> int:
     """
     return (
         int.from_bytes(
-            blake2b(f"trial {episode.seed} {episode.trial}".encode(), digest_size=8).digest()
+            blake2b(
+                f"trial {episode.seed} {episode.trial}{f' {episode.draw}' if episode.draw else ''}".encode(),
+                digest_size=8,
+            ).digest()
         )
         >> 1
     )

@@ -100,7 +100,7 @@ def expert_policy(
         authorship=Authorship.SCRIPTED,
         identity={"policy": "expert", "profiles": config.profiles},
         open=open_expert,
-        deterministic=True,
+        deterministic=config.profiles != "mixed",
     )
 
 

@@ -33,10 +33,16 @@ def _said(turn: Turn) -> Iterator[str]:
 
 
 def spoken(trajectory: Trajectory, shared: frozenset[bytes] = frozenset()) -> Iterator[str]:
-    """Message by message, without system prompt and tool schemas.
+    """What is learnt, message by message, without system prompt and tool schemas: the whole where
+    every turn carries loss, else each turn that does with what was answered before it.
 
     An opening text whose key is `shared` is left out, too.
     """
+    if any(not _learnt(trajectory, turn) for turn in trajectory.turns):
+        for _, words in turn_keys(trajectory):
+            yield from words
+        return
+
     for observation in trajectory.opening:
         if not shared or text_key(observation.content) not in shared:
             yield observation.content
@@ -64,7 +70,10 @@ def shared_openings(openings: Iterable[tuple[str, str]]) -> frozenset[bytes]:
 
 
 def exact_key(trajectory: Trajectory) -> bytes:
-    """128 bits of what was said, called and answered; call ids and order of arguments aside."""
+    """128 bits of what is learnt, as `spoken` has it; call ids and order of arguments aside."""
+    if any(not _learnt(trajectory, turn) for turn in trajectory.turns):
+        return _key([key.hex() for key, _ in turn_keys(trajectory)], 16)
+
     turns = [[*_done(turn), _answers(turn.observations)] for turn in trajectory.turns]
     return _key([_answers(trajectory.opening), turns], 16)
 
@@ -77,14 +86,19 @@ def turn_keys(trajectory: Trajectory) -> Iterator[tuple[bytes, list[str]]]:
     before: Sequence[Observation] = trajectory.opening
 
     for turn in trajectory.turns:
-        own = trajectory.pivot_turn is None or turn.index >= trajectory.pivot_turn
-        learnt = turn.sampled_by is SampledBy.POLICY and turn.mask is None and turn.injected is None
-
-        if own and learnt:
+        if _learnt(trajectory, turn):
             words = [*(one.content for one in before), *_said(turn)]
             yield _key([_answers(before), _done(turn)], 8), words
 
         before = turn.observations
+
+
+def _learnt(trajectory: Trajectory, turn: Turn) -> bool:
+    """Whether a turn carries loss."""
+    own = trajectory.pivot_turn is None or turn.index >= trajectory.pivot_turn
+    return (
+        own and turn.sampled_by is SampledBy.POLICY and turn.mask is None and turn.injected is None
+    )
 
 
 def _key(content: object, size: int) -> bytes:

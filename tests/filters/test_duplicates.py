@@ -52,6 +52,31 @@ def test_the_better_of_exact_copies_stays_in_any_order() -> None:
         assert found["first"].detail["copies"] == 3
 
 
+def test_a_retry_is_compared_by_what_it_teaches() -> None:
+    """The turns before a retry's pivot are its parent's: they make it no copy of the parent, nor
+    of another retry that goes on otherwise.
+    """
+
+    def played(identity: str, *said: str, **fields: object) -> Trajectory:
+        turns = tuple(make_turn(at, content=text) for at, text in enumerate(said))
+        made = make_trajectory(trajectory_id=identity, turns=0, **fields)
+        return msgspec.structs.replace(made, turns=turns)
+
+    rows = [
+        played("parent", LONG, "one way"),
+        played("retry", LONG, "another way that was found", pivot_turn=1),
+        played("again", LONG, "another way that was found", pivot_turn=1, trial=1),
+        played("third", LONG, "something else altogether here", pivot_turn=1, trial=2),
+    ]
+    found = judged(FILTER, cases(rows))
+    assert {identity: verdict.reason for identity, verdict in found.items()} == {
+        "parent": "unique",
+        "retry": "best_of_copies",
+        "again": "exact",
+        "third": "unique",
+    }
+
+
 def test_near_copies_go_and_others_stay() -> None:
     rows = [copied(LONG, "a"), copied(edited(LONG, 8), "b", trial=1), copied(OTHER, "c")]
     found = judged(FILTER, cases(rows))

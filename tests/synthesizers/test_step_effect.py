@@ -258,7 +258,10 @@ def test_which_policies_are_deterministic() -> None:
     def chat(**sampling: Any) -> bool:
         return chat_policy({}, model_name="m", sampling=sampling).deterministic
 
-    assert expert_policy({"profiles": "mixed"}, model_name=None, sampling={}).deterministic
+    assert expert_policy({"profiles": "correct"}, model_name=None, sampling={}).deterministic
+    assert not expert_policy({"profiles": "mixed"}, model_name=None, sampling={}).deterministic, (
+        "each continuation draws its misconceptions anew"
+    )
     assert chat(temperature=0)
     assert not chat(temperature=0.7)
     assert not chat(), "what the server draws by is not known"

@@ -1,5 +1,6 @@
 """The base world of one seed: immutable rows shared by every episode that plays in it."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
@@ -53,6 +54,11 @@ def row_hash(
     return int.from_bytes(blake2b(blob, digest_size=16).digest(), "big")
 
 
+OF_CUSTOMERS = ("customers", "addresses", "payments", "tickets", "orders")
+"""Tables whose rows belong to a customer, and whose keys are theirs alone."""
+PRIVATE = ("email", "phone", "street")
+
+
 @dataclass(frozen=True, eq=False)
 class BaseWorld:
     """All rows at the start, indices over what no tool changes, and the sum of the rows'
@@ -89,6 +95,23 @@ class BaseWorld:
     ) -> Row:
         """A row that is known to exist. Raises `KeyError` else."""
         return self.tables[table][key]
+
+    @cached_property
+    def private_values(self) -> Mapping[str, Mapping[str, set[str]]]:
+        """Whose each email, phone, street and id of a customer's row is, by its first word in small
+        letters: an order is of who placed it and of whom it was given to.
+        """
+        found: dict[str, dict[str, set[str]]] = {}
+        for table in OF_CUSTOMERS:
+            for key, row in self.tables[table].items():
+                given = (row.get(column) for column in ("customer_id", "recipient_id"))
+                owners = {key} if table == "customers" else {str(one) for one in given if one}
+
+                for value in (key, *(row[column] for column in PRIVATE if column in row)):
+                    word = re.findall(r"\w+", value.lower())[0]
+                    found.setdefault(word, {}).setdefault(value, set()).update(owners)
+
+        return found
 
     @cached_property
     def orders(self) -> Mapping[str, Shown]:

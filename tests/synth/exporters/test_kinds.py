@@ -259,10 +259,6 @@ def test_a_question_is_compiled_only_where_tools_gave_all_that_its_answer_names(
         ([], "give one of them"),
         (["--check", "--out", "x"], "give one of them"),
         (
-            ["--check", "--unroll", "auto"],
-            "--unroll auto: unroll: auto compares renderings, so it needs a student",
-        ),
-        (
             ["--check", "--as", "sts", "--unroll", "per_turn"],
             "form sts of sft cannot be written per turn; trl, llamafactory, axolotl",
         ),

@@ -174,7 +174,9 @@ def test_trajectories_are_drawn_shard_by_shard(tmp_path: Path) -> None:
             complete_shards.append(len(list(tmp_path.glob(".out.partial-*/train-*.parquet"))))
             yield trajectory(str(i)), {}
 
-    report = export_sft(drawn(), DatasetFolder(tmp_path / "out"), RowSettings(rows_per_shard=3))
+    report = export_sft(
+        drawn(), DatasetFolder(tmp_path / "out"), RowSettings(rows_per_shard=3, unroll="whole")
+    )
     # when a row is drawn, the shard before its own is already a file, and its own is begun only
     # after its first row
     assert complete_shards == [0, 1, 1, 1, 2, 2, 2, 3, 3, 3]

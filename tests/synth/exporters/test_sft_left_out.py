@@ -169,7 +169,9 @@ def test_rows_whose_masks_the_form_cannot_say_are_left_out_unless_asked_for(tmp_
         Turn(index=1, content="Done."),
     )
     report = export_sft(
-        [(trajectory(), {}), (trajectory("b", turns=broken), {})], DatasetFolder(tmp_path / "out")
+        [(trajectory(), {}), (trajectory("b", turns=broken), {})],
+        DatasetFolder(tmp_path / "out"),
+        RowSettings(unroll="whole"),
     )
     assert (report.rows, dict(report.left_out)) == (1, {"masked_turns:parse_error": 1})
     assert [row["masked_turns"] for row in load(tmp_path / "out", tmp_path / "cache")] == [[]]

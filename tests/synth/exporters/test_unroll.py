@@ -5,10 +5,7 @@ token ids where the ledger has them.
 from pathlib import Path
 
 import msgspec
-import pytest
-from pydantic import ValidationError
 
-from synth.exporters.kind import RowSettings
 from synth.schemas.trajectory import Turn
 from tests.synth.exporters.solved import call, export, result, trajectory
 
@@ -58,7 +55,11 @@ def test_a_retry_with_a_masked_prefix_reaches_trl_as_prompts_and_completions(
 def test_without_unrolling_it_is_left_out_and_the_remedy_is_named(tmp_path: Path) -> None:
     whole = trajectory("whole")
     rows, report = export(
-        tmp_path, whole, trajectory("r", turns=retry(), pivot_turn=1), keep_masked=False
+        tmp_path,
+        whole,
+        trajectory("r", turns=retry(), pivot_turn=1),
+        keep_masked=False,
+        unroll="whole",
     )
     assert [row["trajectory_id"] for row in rows] == ["whole"]
     assert report.left_out == {"masked_turns:before_pivot": 1}
@@ -80,6 +81,13 @@ def test_token_ids_are_those_that_were_sampled_and_null_where_the_ledger_has_non
     assert (row["trained_turns"], row["completion_token_ids"]) == ([0, 1], [[4, 5], [4, 5]])
 
 
-def test_auto_needs_a_template_to_compare_with() -> None:
-    with pytest.raises(ValidationError, match="needs a student"):
-        RowSettings(unroll="auto")
+def test_auto_gives_a_row_per_turn_as_soon_as_one_turn_must_carry_no_loss(tmp_path: Path) -> None:
+    """Of a retry from turn 1 on, turns 1 and 2 carry loss; of a whole trajectory both turns do."""
+    whole, part = trajectory("whole"), trajectory("r", turns=retry(), pivot_turn=1)
+    rows, report = export(tmp_path / "both", whole, part, keep_masked=False)
+    learnt = [(row["trajectory_id"], row["trained_turns"]) for row in rows]
+    assert learnt == [("whole", [0]), ("whole", [1]), ("r", [1]), ("r", [2])]
+    assert not report.left_out
+
+    rows, _ = export(tmp_path / "whole", whole, keep_masked=False)
+    assert [row["trained_turns"] for row in rows] == [[0, 1]]

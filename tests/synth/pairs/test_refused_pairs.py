@@ -171,16 +171,16 @@ def test_of_two_candidates_for_one_pair_that_of_the_policy_itself_stays(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("tag", "tested_by", "reason"),
+    ("tag", "tested_by", "unsampled"),
     [
-        (1.0, "explorer", "unsampled_act"),
-        (0.0, "expert", None),
-        (None, "explorer", None),  # the test's alternative was the policy's own sample
-        (None, "expert", "unsampled_act"),
+        (1.0, "explorer", True),
+        (0.0, "expert", False),
+        (None, "explorer", False),  # the test's alternative was the policy's own sample
+        (None, "expert", True),
     ],
 )
-def test_what_the_unguided_policy_was_never_seen_to_do_is_put_apart(
-    tmp_path: Path, tag: float | None, tested_by: str, reason: str | None
+def test_what_the_unguided_policy_was_never_seen_to_do_is_told(
+    tmp_path: Path, tag: float | None, tested_by: str, unsampled: bool
 ) -> None:
     base, good = fork("a")
     retry = run(
@@ -196,11 +196,9 @@ def test_what_the_unguided_policy_was_never_seen_to_do_is_put_apart(
     tagged = Score(retry.trajectory_id, "off_policy_pivot", tag, 1, {"samples": 8})
     tested = accepted(base, 1, good, alternative_authorship="scripted", alternative_from=tested_by)
     (row,), _ = pairs(planted(tmp_path, [base, good, retry], [tested, told, tagged]))
-    assert (row.pair.family, row.pair.off_policy, row.pair.off_policy_reason) == (
-        PairFamily.PIVOT,
-        reason is not None,
-        reason,
-    )
+    pair = row.pair
+    assert (pair.family, pair.chosen_unsampled) == (PairFamily.PIVOT, unsampled)
+    assert not pair.off_policy, "the policy to be trained sampled the prefix"
 
 
 def test_equal_pairs_of_two_trials_are_one(tmp_path: Path) -> None:
@@ -261,6 +259,22 @@ def test_caps_keep_the_pairs_with_the_smallest_ids_whatever_the_order_of_the_led
         == {row.pair.pair_id for row in pairs(backward)[0]}
         == set(sorted(ids)[:3])
     )
+
+
+def test_no_act_of_a_task_stands_in_two_pairs_and_a_task_gives_four(tmp_path: Path) -> None:
+    """Of three pairs two share the chosen act, two the rejected one: one pair of each act stays."""
+    acts = {"a": ("take", "drop"), "b": ("take", "leave"), "c": ("keep", "drop")}
+    trials = [fork(name, better=better, worse=worse) for name, (better, worse) in acts.items()]
+    found, report = pairs(
+        planted(
+            tmp_path,
+            [one for both in trials for one in both],
+            [accepted(base, 1, good) for base, good in trials],
+        )
+    )
+    sides = [(row.chosen.tool_calls[0].name, row.rejected.tool_calls[0].name) for row in found]
+    assert len({one for one, _ in sides}) == len({one for _, one in sides}) == len(sides) <= 2
+    assert report.left_out == {"act_cap": 3 - len(sides)}
 
 
 def test_a_thought_on_one_side_alone_is_to_be_left_out(tmp_path: Path) -> None:

@@ -42,8 +42,8 @@ def test_a_success_is_refused_for_the_reason_of_the_exports(
 @pytest.mark.parametrize(
     ("export", "place"),
     [
-        ({}, False),
-        ({"as": "trl"}, False),
+        ({}, True),
+        ({"as": "trl", "unroll": "whole"}, False),
         ({"unroll": "per_turn"}, True),
         ({"keep_masked": True}, True),
         ({"as": "axolotl"}, True),

@@ -16,10 +16,10 @@ def test_auc_counts_every_chosen_against_every_rejected_side() -> None:
     # chosen 3, 1; rejected 2, 1: 3>2, 3>1, 1<2, 1=1: (1 + 1 + 0 + .5) / 4
     assert raw_auc(lengths((3, 2), (1, 1))) == 0.625
     assert length_auc(lengths((3, 2), (1, 1))) is None, "of two pairs nothing is known"
-    assert length_auc(lengths(*[(1, 9)] * 20)) == 1.0, (
+    assert length_auc(lengths(*[(1, 9)] * 40)) == 1.0, (
         "the shorter one is as good a guess as the longer"
     )
-    assert chosen_longer(lengths(*[(2, 1)] * 15, *[(1, 1)] * 2, *[(1, 2)] * 3)) == 0.8
+    assert chosen_longer(lengths(*[(2, 1)] * 30, *[(1, 1)] * 4, *[(1, 2)] * 6)) == 0.8
 
 
 def test_as_few_are_left_out_as_the_bound_allows_and_only_of_the_direction_that_there_is_too_much_of() -> (

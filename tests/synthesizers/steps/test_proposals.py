@@ -27,12 +27,12 @@ def rules(trajectory: Trajectory, *successes: Trajectory, most: int = 100) -> li
     return list(proposed(trajectory, successes, most).items())
 
 
-def test_the_departure_comes_first_then_effects_from_the_end_errors_and_the_last_turn() -> None:
+def test_effects_come_first_from_the_end_then_the_departure_errors_and_the_last_turn() -> None:
     failed = trial("a", "a", "x", "y", "y", "y", errors=(1, 4))
     won = trial("a", "b", "c")
     assert rules(failed, won) == [
-        (2, "departure"),
         (3, "effect"),
+        (2, "departure"),
         (1, "error"),
         (5, "last"),
         (4, "error"),
@@ -43,6 +43,12 @@ def test_the_departure_comes_first_then_effects_from_the_end_errors_and_the_last
 def test_one_turn_of_each_rule_comes_before_the_second_of_any() -> None:
     failed = trial("a", "b", "c", "d", "d", errors=(4,))
     assert rules(failed, most=3) == [(3, "effect"), (4, "error"), (2, "effect")]
+
+
+def test_the_pivots_of_retries_that_passed_come_before_the_rules() -> None:
+    failed = trial("a", "b", "c")
+    found = proposed(failed, (), 3, pivots=[0, 9])
+    assert list(found.items()) == [(0, "retry"), (2, "effect"), (1, "effect")], "there is no turn 9"
 
 
 def test_without_a_success_nothing_departs() -> None:
