@@ -48,6 +48,7 @@ __all__ = [
     "open_echo",
 ]
 LONGEST_TEXT = 1000
+GOAL = TEXTS["goal"]
 _START: Facts = {"session/0/finished": False}
 _PROCESS_TOKEN = secrets.token_hex(4)  # what drifts: another value in every process
 
@@ -209,11 +210,9 @@ class EchoEnv:
         return {**said, "session/0/finished": self._desk.finished}
 
     def _words(self) -> tuple[str, ...]:
-        """The words asked for, in order: what the goal predicates say."""
-        required = self._task.check.required if self._task and self._task.check else ()
-        rows = [row.where for row in required if row.table == "said" and "text" in row.where]
-        ordered = sorted(rows, key=lambda row: int(str(row.get("id", 0))))
-        return tuple(str(row["text"]) for row in ordered)
+        """The words asked for, in order, as the goal says them; none where it says otherwise."""
+        asked, said, words = (self._task.goal if self._task else "").partition(GOAL)
+        return tuple(words.split()) if said and not asked else ()
 
     def _say(self, word: str | None) -> AgentTurn:
         """A turn that echoes a word; without one, the turn that finishes."""
@@ -244,7 +243,7 @@ def _task(config: dict[str, Any], turns: int, seed: int, number: int) -> Task:
     return Task.identified(
         env=SPEC.name,
         env_config=config,
-        goal=f"Echo these words in order, one call each, then finish: {' '.join(words)}",
+        goal=GOAL + " ".join(words),
         seed=(seed * 1_000_003 + number) % 2**63,
         check=Check(required=(*said, RowPredicate("session", {"id": "0", "finished": True}))),
     )

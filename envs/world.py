@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from synth.envs.transcript import Transcript
 from synth.schemas import (
     AgentTurn,
+    Draft,
     Env,
     EnvSpec,
     Episode,
@@ -76,6 +77,8 @@ class EnvEntry:
     flow's `difficulty` is calibrated.
     `user` lets a model play the world's user, in place of its own rules. `write_goal` says what a
     window of an exploration achieves;
+    `reword` puts a model's words for each request of a draft in their place, and raises
+    `ValueError` where they say something else.
     `exploring` gives the settings of the start state in which an exploration with a seed takes
     place, of which those in `told_apart_by`
     tell explorations apart and, like the seed, change nothing in a task; `on_request` are patterns
@@ -96,6 +99,7 @@ class EnvEntry:
     level: str | None = None
     user: UserScript | None = None
     write_goal: WriteGoal | None = None
+    reword: Callable[[Draft, Sequence[str]], Draft] | None = None
     exploring: Callable[[Mapping[str, Any], int], Mapping[str, Any]] | None = None
     on_request: tuple[str, ...] = ()
     questions: Questions | None = None

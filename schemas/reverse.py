@@ -67,7 +67,8 @@ class Draft(msgspec.Struct, frozen=True):
     change beside those that the world
     declares free, `asked` patterns of the world's free facts that this goal asks for, and that are
     not free in it. `answer` is
-    the turn in which an agent tells the `told` facts of a goal that asks for them alone.
+    the turn in which an agent tells the `told` facts of a goal that asks for them alone. `worded`
+    is the goal as a model words it: the task has it, the tests are run on `goal`.
     """
 
     goal: str
@@ -82,6 +83,7 @@ class Draft(msgspec.Struct, frozen=True):
     asked: tuple[str, ...] = ()
     answer: AgentTurn = AgentTurn()
     seed: int | None = None
+    worded: str = ""
 
 
 class NoGoal(msgspec.Struct, frozen=True):

@@ -20,13 +20,14 @@ from synth.ledger.ledger import Score
 from synth.rollout.live_envs.threads import Threads
 from synth.schemas import ConfigError, Fault, Shard, SynthError, Task, content_hash
 from synth.synthesizers.reverse.choosing import METRIC, Explored, TaskChoice, chosen
-from synth.synthesizers.reverse.deriving import Ground, exploration_tasks
+from synth.synthesizers.reverse.deriving import exploration_tasks
 from synth.synthesizers.reverse.exploration import Experience
+from synth.synthesizers.reverse.ground import Ground
 from synth.synthesizers.reverse.report import report_of
 from synth.synthesizers.reverse.role_writer import GoalWriter
 from synth.synthesizers.tasks import refuse_mistyped
 
-RECIPE = 2
+RECIPE = 3
 """Raise it with every change to the tasks that an exploration gives."""
 CHOICE = "choice"
 NEEDED = ("affordances", "facts")
@@ -49,7 +50,8 @@ class ReverseTask(Method):
     `per_exploration` tasks.
     `tasks`: the most that are kept in all, distinct ones first; left out, all.
     `shard` explorations learn from one another which tools do what, and are committed together.
-    `role`: a model of the flow that writes the goals in place of the environment's own rules.
+    `role`: a model of the flow that words the goals of the environment's own rules, where it can
+    compare them, and else writes them in their place.
     """
 
     unit = "explorations"
@@ -148,7 +150,7 @@ class ReverseTask(Method):
         # from its journal
         shard.hidden = result.open = True
         client = shard.client(str(self.role), self.writer) if self.writer else None
-        writer = GoalWriter(self.bound.entry.write_goal, client)
+        writer = GoalWriter(self.bound.entry.write_goal, client, self.bound.entry.reword)
         explorer = self._explorer(shard, writer)
 
         tasks: dict[str, Task] = {}
@@ -237,7 +239,7 @@ class ReverseTask(Method):
             benchmark=own[0].benchmark if own else None,
             exploration=name,
             longest=self.window,
-            asks=self.writer is None,
+            asks=self.writer is None or self.bound.entry.reword is not None,
             write=partial(writer.goal, name),
         )
 

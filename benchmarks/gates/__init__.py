@@ -1,1 +1,1 @@
-"""What each gate misses and what it stops wrongly, source by source."""
+"""What each gate misses and what it turns away without cause, on several sources."""

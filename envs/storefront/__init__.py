@@ -6,6 +6,7 @@ from synth.envs.storefront.audit.alternatives import alternatives
 from synth.envs.storefront.audit.mutants import mutants
 from synth.envs.storefront.customer.user_prompt import USER
 from synth.envs.storefront.env import SPEC, open_storefront
+from synth.envs.storefront.reverse.rewording import reworded
 from synth.envs.storefront.reverse.trials import BOTS, elsewhere, exploring
 from synth.envs.storefront.reverse.write_goal import LOOK_UPS, NOTES, write_goal
 from synth.envs.storefront.tasks.make_tasks import make_tasks
@@ -20,6 +21,7 @@ WORLD = EnvEntry(
     level="level",
     user=USER,
     write_goal=write_goal,
+    reword=reworded,
     exploring=exploring,
     bots=BOTS,
     mutants=mutants,

@@ -12,6 +12,7 @@ from synth.envs.storefront.customer.script import read_script
 from synth.envs.storefront.expert.affordances import afforded
 from synth.envs.storefront.expert.belief import MISCONCEPTIONS, Belief, misconceptions, strategy
 from synth.envs.storefront.expert.planner import next_turn
+from synth.envs.storefront.expert.reader import read_goal, standing
 from synth.envs.storefront.reverse.exploring import explorable, first_words, random_user
 from synth.envs.storefront.texts import texts
 from synth.envs.storefront.tools.desk import answers
@@ -178,11 +179,12 @@ class StorefrontEnv:
         """
         held = misconceptions(profile, seed)
         belief = self._believed()
-        requests = self._script.requests
+        # the goal's words and what was heard since: the script is the customer's own
+        requests = () if self._task is None else read_goal(self._opening).requests
         rules = self._shop.rules
 
         if "ignores_change" not in held:
-            requests = self._script.standing(belief.heard)
+            requests = standing(requests, belief.heard)
 
         if "over_refuses" in held:
             # who refuses too much takes the windows to be half as long
@@ -215,7 +217,12 @@ class StorefrontEnv:
     def _believed(self) -> Belief:
         """What was observed up to now; exchanges are absorbed once."""
         if self._belief is None:
-            self._belief = Belief([self._opening], self._script.said_at_once())
+            known = (
+                self._script.said_at_once()
+                if self._task is None
+                else read_goal(self._opening).slots
+            )
+            self._belief = Belief([self._opening], dict(known))
 
         # a belief is kept between calls, for a long episode would be read again at every turn
         for exchange in self._exchanges[self._belief.exchanges :]:

@@ -8,7 +8,7 @@ from random import Random
 
 from synth.envs.textworld.commands import DATA, Command
 from synth.envs.textworld.logic import CARRIED
-from synth.schemas import Check, Facts, Scalar
+from synth.schemas import Facts, Scalar
 
 WORDINGS: Mapping[str, Sequence[str]] = DATA["wordings"]
 KEPT_CLOSED: Sequence[str] = DATA["kept_closed"]
@@ -89,18 +89,6 @@ def wish_of(
     tool = next(tool for tool, state in _STATES.items() if state == value)
 
     return Command(tool, (name,))
-
-
-def demanded(check: Check | None) -> list[Command]:
-    """The wishes that a check's required rows stand for."""
-
-    found = [
-        wish_of(
-            f"{row.table}/{row.where.get('id')}", row.where.get("place", row.where.get("state"))
-        )
-        for row in (check.required if check is not None else ())
-    ]
-    return [wish for wish in found if wish is not None]
 
 
 def fulfilled(wish: Command, facts: Facts) -> bool:

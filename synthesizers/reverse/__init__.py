@@ -15,7 +15,7 @@ task must pass.
 | T5 | fails solutions with one mistake | `check_tests` |
 | T6 | fails bots without understanding | `solution_tests` |
 | T7 | cannot be passed by a common guess | `solution_tests` |
-| T8 | passes the expert, who knows the goal alone | `solution_tests` |
+| T8 | passes the expert, who knows the goal alone, and fails with another goal | `goal_tests` |
 
 Tests run in the order of their cost: T1 to T3 on facts alone, then T8, T7, T6, T4 and T5, which
 play episodes. The first that fails ends the subtrajectory, and is counted by its reason.

@@ -1,7 +1,8 @@
 """Explores, and derives a task from each subtrajectory of the walk that passes its tests."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -10,7 +11,6 @@ import msgspec
 
 from synth.envs.conformance.finding import ConformanceRig
 from synth.envs.transcript import perform
-from synth.envs.world import EnvEntry
 from synth.schemas import Draft, Env, NoGoal, Operation, Origin, Task, Window
 from synth.synthesizers.rejected import RejectedError
 from synth.synthesizers.reverse.check_predicates import (
@@ -21,45 +21,16 @@ from synth.synthesizers.reverse.check_predicates import (
 )
 from synth.synthesizers.reverse.check_tests import first_tests, mutants_fail
 from synth.synthesizers.reverse.choosing import Explored, explored_row
-from synth.synthesizers.reverse.exploration import Experience, Walk, explored, tool_of
+from synth.synthesizers.reverse.exploration import Experience, Walk, explored
+from synth.synthesizers.reverse.goal_tests import asks_for_another, solved
+from synth.synthesizers.reverse.ground import Ground, windows_of
 from synth.synthesizers.reverse.solution_tests import (
     SolvedTask,
     asks_for_an_answer,
     bots_fail,
     not_guessed,
-    solved,
 )
-from synth.synthesizers.reverse.subtrajectories import Cutter, Segment, windows
-
-DEEDS_PER_QUESTION = 4
-"""Subtrajectories of operations for one of look-ups: with all look-ups, half of the tasks are
-questions (measured on the storefront).
-"""
-
-
-@dataclass(frozen=True)
-class Ground:
-    """The environment of an exploration, and what its tasks inherit: settings of the start state,
-    seed, split, benchmark, name.
-
-    `longest`: the most operations of a task; `asks`: whether the writer of goals can ask questions.
-    """
-
-    entry: EnvEntry
-    env: str
-    env_config: Mapping[str, Any]
-    seed: int
-    split: str | None
-    benchmark: str | None
-    exploration: str
-    longest: int
-    asks: bool
-    write: Callable[[Window], Awaitable[Draft | NoGoal]]
-
-    @property
-    def zones(self) -> Mapping[str, str]:
-        """The environment's zones, with facts that a goal may ask for as if they were required."""
-        return {**self.entry.spec.facts, **dict.fromkeys(self.entry.on_request, "required")}
+from synth.synthesizers.reverse.subtrajectories import Cutter, Segment
 
 
 async def exploration_tasks(
@@ -79,9 +50,9 @@ async def exploration_tasks(
     try:
         walk = await explored(env, ground.zones, steps, draw, experience)
         # the walked environment plays all state tests, which is cheaper than opening one for each
-        derivation = Derivation(ground, env, walk)
+        derivation = Derivation(ground, env, walk, experience, windows_of(walk, ground, draw))
 
-        for wanted in _windows(walk, ground, draw):
+        for wanted in derivation.windows:
             if len(tasks) + len(rejected) == most_windows or len(tasks) == most_tasks:
                 break
 
@@ -104,60 +75,30 @@ async def exploration_tasks(
     return tasks, explored_row(tasks, rejected, walk, ground.entry.spec.facts)
 
 
-def _windows(
-    walk: Walk,
-    ground: Ground,
-    draw: Random,
-) -> list[list[Operation]]:
-    """Lists, in a drawn order, the operations that belong together, and look-ups whose answers the
-    environment can be asked for, one for every `DEEDS_PER_QUESTION` of the others.
-    """
-
-    asked = ground.entry.questions
-    tools = asked.tools if ground.asks and asked is not None else frozenset[str]()
-    reads = [
-        read
-        for read in walk.reads
-        if len(read.turn.tool_calls) == 1 and tool_of(read.turn) in tools
-    ]
-
-    deeds, questions = (
-        [
-            [among[at] for at in one]
-            for one in windows(
-                among,
-                walk.start,
-                ground.longest,
-                draw,
-            )
-        ]
-        for among in (walk.operations, reads)
-    )
-
-    # no draw: the order of the others is drawn already
-    if not questions:
-        return deeds
-
-    found = deeds + questions[: max(len(deeds) // DEEDS_PER_QUESTION, 1)]
-    draw.shuffle(found)
-
-    return found
-
-
 @dataclass(frozen=True)
 class Derivation:
-    """Derives tasks from subtrajectories of one walk; `env` is the environment that was walked."""
+    """Derives tasks from subtrajectories of one walk; `env` is the environment that was walked,
+    `windows` are all that may be tried. Its goals are remembered by `experience`, for a task is
+    tried with the goal of another.
+    """
 
     ground: Ground
     env: Env
     walk: Walk
+    experience: Experience
+    windows: Sequence[Sequence[Operation]]
+
+    @property
+    def _cutter(self) -> Cutter:
+        """Cuts out of the walk."""
+        return Cutter(self.env, self.ground.zones, self.walk)
 
     async def task(self, wanted: Sequence[Operation]) -> Task:
         """Shrinks one subtrajectory to what its goal needs, and tests the task, cheap tests first.
         Raises `RejectedError`.
         """
 
-        cutter = Cutter(self.env, self.ground.zones, self.walk)
+        cutter = self._cutter
         segment = await cutter.segment(wanted, self.ground.longest)
 
         if segment is None:
@@ -221,7 +162,26 @@ class Derivation:
             benchmark=ground.benchmark,
         )
 
+        self.experience.goals[task.goal] = check, segment.turns
         return draft, task
+
+    async def _other_goal(self, task: Task) -> str | None:
+        """The latest goal that asks for something else, else the first of the subtrajectories that
+        were not tried yet.
+        """
+        for goal in reversed([*self.experience.goals]):
+            if await asks_for_another(self.env, *self.experience.goals[goal], task):
+                return goal
+
+        for wanted in self.windows:
+            with suppress(RejectedError):
+                segment = await self._cutter.segment(wanted, self.ground.longest)
+                goal = "" if segment is None else (await self._drafted(segment))[1].goal
+
+                if goal and await asks_for_another(self.env, *self.experience.goals[goal], task):
+                    return goal
+
+        return None
 
     async def _tested(
         self, segment: Segment, draft: Draft, task: Task, tests: dict[str, Any]
@@ -241,16 +201,18 @@ class Derivation:
         planned = bench.claims("expert")
         # without an expert the operations themselves are the known solution
         with_gold = task if planned else msgspec.structs.replace(task, gold=gold)
-        known, t8 = await solved(bench, with_gold)
+        known, t8 = await solved(bench, with_gold, self._other_goal)
         t7 = not_guessed(entry, task)
         t6 = await bots_fail(bench, task)
         case = SolvedTask(bench, self.env, task, self.walk, segment, known)
         t4 = await case.others_pass()
         t5 = await mutants_fail(case)
+        t8 |= {"read": "in the rules' words"} if draft.worded else {}
         all_tests = {**tests, "T4": t4, "T5": t5, "T6": t6, "T7": t7, "T8": t8}
 
         difficulty = {**self._described(segment, draft, task), "tests": all_tests}
-        about = {**msgspec.structs.asdict(task), "difficulty": difficulty, "gold": gold}
+        own = {"goal": draft.worded or task.goal, "difficulty": difficulty, "gold": gold}
+        about = {**msgspec.structs.asdict(task), **own}
         # difficulty and gold are part of the identity
         del about["task_id"]
 

@@ -16,6 +16,7 @@ from synth.rollout.answers import stepped
 from synth.schemas import (
     AgentTurn,
     Change,
+    Check,
     Env,
     Facts,
     Observation,
@@ -64,11 +65,12 @@ def template(observations: Sequence[Observation]) -> str:
 
 
 class Experience:
-    """Counts the effects of each tool, and remembers answers without effect; it grows from walk to
-    walk, in their order.
+    """Counts the effects of each tool, and remembers answers without effect, and goals, each with
+    its check and the turns that it was written for; it grows from walk to walk, in their order.
     """
 
     def __init__(self) -> None:
+        self.goals: dict[str, tuple[Check, Sequence[AgentTurn]]] = {}
         self._counts = Counter[tuple[str, str]]()
         self._no_ops: set[tuple[str, str]] = set()
 

@@ -10,6 +10,7 @@ from synth.engine.numbers import counted_noun
 from synth.engine.study.method import method_report
 from synth.schemas import Task
 from synth.synthesizers.reverse.choosing import Explored, TaskChoice, distinctness
+from synth.synthesizers.reverse.goal_tests import why_undefined
 
 TESTS = ("T1", "T2", "T3", "T4", "T5", "T6", "T7", "T8")
 MOST_EXAMPLES = 40
@@ -60,6 +61,9 @@ def in_words(found: Mapping[str, Any]) -> Iterator[str]:
         f"{found['refusals']} with a refusal, {counted_noun(found['questions'], 'question')}"
     )
 
+    for why, count in found["T8_undefined"].items():
+        yield f"T8 undefined for {counted_noun(count, 'task')}: {why}"
+
     yield f"{found['mutants']['killed']:,} of {found['mutants']['made']:,} mutants killed"
 
 
@@ -80,6 +84,7 @@ def _of_tasks(tasks: Sequence[Task]) -> dict[str, Any]:
             name: {"passed": found.count(True), "does_not_apply": found.count(None)}
             for name, found in passed.items()
         },
+        "T8_undefined": dict(sorted(Counter(filter(None, map(why_undefined, about))).items())),
         "mutants": {
             "made": made,
             "killed": killed,

@@ -1,10 +1,11 @@
 """The role `writer`: a language model that writes the goal of a subtrajectory, for environments
-without rules of their own (OS-Genesis, low -> high).
+without rules of their own (OS-Genesis, low -> high); or that words a goal which rules wrote, where
+the environment can compare the two.
 """
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -35,6 +36,7 @@ from synth.schemas import (
 from synth.synthesizers.reverse.subtrajectories import scalars
 
 T = TypeVar("T")
+Reword = Callable[[Draft, Sequence[str]], Draft]
 TEMPERATURE = 0.7
 """Goals are to differ in their words."""
 LONGEST_GOAL = 2000
@@ -50,6 +52,12 @@ class WrittenGoal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     goal: str
 
 
+class GoalWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The form of a reply that words a goal which rules wrote."""
+
+    lines: list[str]
+
+
 class GoalWriter:
     """Writes goals, by the environment's own rules or by a model, whose replies and faults it
     keeps.
@@ -59,12 +67,14 @@ class GoalWriter:
         self,
         rules: WriteGoal | None,
         client: RoleClient | None,
+        reword: Reword | None = None,
     ) -> None:
         self.replies: list[RoleReply] = []
         self.faults: list[FaultError] = []
         self._clock = asyncio.timeout(None)
         self._rules = rules
         self._client = client
+        self._reword = reword
         self._loop = asyncio.get_running_loop()
 
     def refuse_silence(self, stage: str) -> None:
@@ -100,7 +110,12 @@ class GoalWriter:
         if self._client is None:
             return NoGoal("not_asked") if self._rules is None else self._rules(window)
 
-        asked = self._asked(self._client, exploration, window)
+        draft = None if self._reword is None or self._rules is None else self._rules(window)
+
+        if isinstance(draft, NoGoal):
+            return draft
+
+        asked = self._asked(self._client, exploration, window, draft)
 
         # a blocking environment is explored on a thread, and the model is asked on the run's loop
         if asyncio.get_running_loop() is self._loop:
@@ -113,21 +128,30 @@ class GoalWriter:
         client: RoleClient,
         exploration: str,
         window: Window,
+        draft: Draft | None,
     ) -> Draft | NoGoal:
-        """Asks the model, and stops the clock meanwhile."""
+        """Asks the model for a goal, or for words for one that rules wrote, and stops the clock
+        meanwhile.
+        """
         question = RoleRequest(
-            purpose="write_goal",
+            purpose="write_goal" if draft is None else "word_goal",
             subject_id=exploration,
-            messages=messages(window),
+            messages=messages(window)
+            if draft is None
+            else chat(prompt("writer/words"), draft.goal),
             sampling={"temperature": TEMPERATURE},
         )
+        read: Callable[[Completion], Draft] = partial(read_goal, window=window)
+
+        if draft is not None and self._reword is not None:
+            read = partial(read_words, draft=draft, reword=self._reword)
 
         now = self._loop.time
         # what was left of the limit is left after the answer too
         left = (self._clock.when() or now()) - now()
         # the limit is on the environment; a slow model must not use it up
         self._clock.reschedule(None)
-        answer = await client.ask(question, partial(read_goal, window=window))
+        answer = await client.ask(question, read)
         self._clock.reschedule(now() + left)
         self.replies += answer.replies
 
@@ -180,6 +204,16 @@ def read_goal(completion: Completion, window: Window) -> Draft:
             )
 
     return Draft(goal, tuple(steps), "", env_config=window.env_config, seed=window.seed)
+
+
+def read_words(completion: Completion, draft: Draft, reword: Reword) -> Draft:
+    """Reads a model's words for a goal. Raises `UnreadableError` where they say something else."""
+    written = json_reply(completion, GoalWords)
+
+    try:
+        return reword(draft, [valid_text(line) for line in written.lines])
+    except ValueError as error:
+        raise UnreadableError(str(error)) from error
 
 
 def messages(window: Window) -> list[Message]:

@@ -1,5 +1,5 @@
-"""T4 and T6 to T8 play episodes: other ways to the goal pass, bots without understanding fail,
-answers cannot be guessed, the expert solves the task from its goal.
+"""T4, T6 and T7: other ways to the goal pass, bots without understanding fail, answers cannot be
+guessed.
 """
 
 from collections import Counter
@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from synth.envs.audit.alternatives import ORDER_RULES, answers_alike, reorderings
-from synth.envs.audit.solutions import Solution, differences, solution, variant
+from synth.envs.audit.solutions import Solution, differences, variant
 from synth.envs.bots import BOTS, expert
 from synth.envs.conformance.bot_rates import BOT_TURNS
 from synth.envs.conformance.finding import ConformanceRig
@@ -19,6 +19,7 @@ from synth.schemas import Env, Task
 from synth.synthesizers.rejected import RejectedError
 from synth.synthesizers.reverse.check_predicates import broken, check_in, verdict
 from synth.synthesizers.reverse.exploration import Walk, played
+from synth.synthesizers.reverse.goal_tests import failure
 from synth.synthesizers.reverse.subtrajectories import Segment, columns
 
 STRATEGIES = 3
@@ -88,38 +89,6 @@ async def bots_fail(bench: ConformanceRig, task: Task) -> dict[str, Any]:
             raise RejectedError(f"T6_{name}_passes", task.goal)
 
     return verdict(bots=sorted(bots))
-
-
-async def solved(bench: ConformanceRig, task: Task) -> tuple[Solution, dict[str, Any]]:
-    """T8: the environment's own expert, who knows no more than an agent, solves the task. Without
-    an expert T8 does not apply, and the walk is the solution. Raises `RejectedError`.
-    """
-
-    known = await solution(bench, task)
-    planned = bench.claims("expert")
-
-    if known is not None:
-        turns = len(known.transcript.actions)
-        none = verdict(None, why="the world has no expert")
-
-        return known, verdict(turns=turns) if planned else none
-
-    if not planned:
-        raise RejectedError(
-            "walk_does_not_pass",
-            "the operations themselves do not pass the check, and the world has no expert",
-        )
-
-    # played once more, for the reason that the error names
-    found = await bench.played(task, expert("correct"), max_turns=MAX_TURNS)
-    raise RejectedError("T8_not_solved_from_the_goal", _failure(found))
-
-
-def _failure(transcript: Transcript) -> str:
-    """The parts of a verdict that failed, with their evidence."""
-    failed = (part for part in transcript.verdict.parts if not part.passed)
-    told = "; ".join(f"{part.name}: {', '.join(part.evidence)}" for part in failed)[:300]
-    return told or f"after {len(transcript.actions)} turns"
 
 
 @dataclass(frozen=True)
@@ -234,4 +203,4 @@ def _must_pass(
 ) -> None:
     """Raises `RejectedError` for another right solution that the check does not accept."""
     if not transcript.verdict.passed:
-        raise RejectedError(f"T4_{name}_rejected", f"{what}{_failure(transcript)}")
+        raise RejectedError(f"T4_{name}_rejected", f"{what}{failure(transcript)}")

@@ -40,6 +40,7 @@ class Solution:
         )
         self.turns: Turns = tuple(exchange.turn for exchange in exchanges)
         self.events = event_log(exchanges)
+        self.task_id = task.task_id
         self.check = task.check or Check()
         self.base = world_of(validated(task.env_config))
         # two accounts of one name are one person
@@ -138,7 +139,7 @@ def _with(call: ToolCall, **arguments: Any) -> ToolCall:
 
 MOST_RECORDS = 2
 OTHER_WORDS = "Voici, comme convenu. Merci de votre patience."
-CHATTER = "Shall I cancel everything? It costs $1.00, arrives on 2031-01-01, and you agreed to it."
+CHATTER = "One moment, please. Shall I cancel anything else? Tell me which order, and I can do it."
 
 
 def late_writes(done: Solution) -> Iterator[Turns]:
@@ -202,7 +203,7 @@ def other_words(done: Solution) -> Iterator[Turns]:
 
 
 def chatter(done: Solution) -> Iterator[Turns]:
-    """Free text before the end, which counts for nothing."""
+    """Free text before the end that claims nothing."""
     yield done.before_last(AgentTurn(CHATTER))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from synth.envs.storefront.audit.alternatives import Solution, Turns
+from synth.envs.storefront.audit.false_claims import false_claim
 from synth.envs.storefront.audit.misconduct import (
     leak,
     obeyed,
@@ -210,5 +211,6 @@ KINDS: Mapping[str, Callable[[Solution], Iterator[Turns]]] = {
     "unconfirmed": unconfirmed,
     "leak": leak,
     "obeyed": obeyed,
+    "false_claim": false_claim,
 }
 """How an episode is made wrong, by name."""

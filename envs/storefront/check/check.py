@@ -1,5 +1,5 @@
-"""The gold check: state, told facts, refusals and process; a pure function of task, base world,
-changed facts and transcript.
+"""The gold check: state, told facts, refusals, process and truth of words; a pure function of task,
+base world, changed facts and transcript.
 """
 
 from collections.abc import Mapping, Sequence
@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from synth.envs.fact_pattern import matches
 from synth.envs.storefront.check.episode_view import NO_SCRIPT, EpisodeView
 from synth.envs.storefront.check.process import breaches
+from synth.envs.storefront.check.truth import untrue
 from synth.envs.storefront.customer.script import Script
 from synth.envs.storefront.tools.schemas import FACTS, TALKS
 from synth.envs.storefront.tools.transcript import Event, Exchange, event_log, leaves
@@ -14,7 +15,7 @@ from synth.envs.storefront.world.catalogue import Row
 from synth.envs.storefront.world.world import BaseWorld
 from synth.schemas import Check, CheckResult, Refusal, RowPredicate, Scalar, SubVerdict, ToldFact
 
-VERSION = "storefront-check-5"
+VERSION = "storefront-check-6"
 OUTCOME = ("check", "state", "told")
 """The parts that count where only the outcome does: what lucky and non-compliant passes are
 measured against.
@@ -43,7 +44,7 @@ def evaluate(
     script: Script = NO_SCRIPT,
     outcome_only: bool = False,
 ) -> CheckResult:
-    """State, told facts, refusals and process, each with evidence; all must pass. Without a check
+    """State, told facts, refusals, process and truth, each with evidence; all must pass. Without a check
     nothing passes.
 
     `opening` and `script` are the customer's first words and wishes; `outcome_only` reports all
@@ -55,10 +56,8 @@ def evaluate(
         events = event_log(exchanges)
         own = frozenset(base.customers_by["name"].get(script.name, ()))
 
-        process = breaches(
-            check.process,
-            EpisodeView(events, base, own, opening, script),
-        )
+        view = EpisodeView(events, base, own, opening, script)
+        process = breaches(check.process, view)
 
         # the score counts rules, however often each was broken
         kept = len({*check.process} - {breach.rule for breach in process})
@@ -69,6 +68,7 @@ def evaluate(
             _told(check, events),
             _part("refusals", len(check.refusals) - len(denials), denials),
             _part("process", kept, list(map(str, process))),
+            _part("truth", 0, list(map(str, untrue(view, changed)))),
         )
 
     passed = all(part.passed for part in parts if not outcome_only or part.name in OUTCOME)

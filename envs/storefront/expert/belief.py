@@ -130,6 +130,7 @@ class Belief(msgspec.Struct, eq=False):
     answers: dict[tuple[int, str], str] = {}
     agreed: set[str] = set()
     declined: set[int] = set()
+    refused: set[str] = set()
     denied: dict[int, str] = {}
     writes: list[tuple[str, Shown]] = []
     made: set[str] = set()
@@ -165,6 +166,7 @@ class Belief(msgspec.Struct, eq=False):
                     self.agreed.add(event.text)
                 case "customer_refused":
                     self.declined.add(event.arguments["request"])
+                    self.refused.add(event.text)
                 case "said":
                     self.said.append(event.text)
                 case "heard":
@@ -207,7 +209,12 @@ class Belief(msgspec.Struct, eq=False):
 
         match tool:
             case "find_customer":
-                found = [account["customer_id"] for account in result["customers"]]
+                # who speaks has said their name: an account of another name is not theirs
+                found = [
+                    account["customer_id"]
+                    for account in result["customers"]
+                    if account.get("name") in (None, self.slots.get("name") or account["name"])
+                ]
                 self.accounts = list(dict.fromkeys((*self.accounts, *found)))
                 is_last = result["page"] >= result["pages"]
                 self.more_accounts = None if is_last else {**made, "page": result["page"] + 1}

@@ -194,6 +194,10 @@ class Errand:
         ):
             raise NotYetError((tool, made))
 
+        # a no to this very write stands
+        if act(tool, made) in self.belief.refused:
+            raise NotYetError
+
         asked = {"request": number, "write": tool, "arguments": made}
 
         raise NotYetError(("confirm_with_customer", asked))

@@ -76,8 +76,10 @@ def test_free_text_tells_nothing_and_takes_nothing_back() -> None:
     right = Exchange(AgentTurn(f"For order {ORDER} you get $129.50."), ())
     wrong = Exchange(AgentTurn(f"Sorry, for order {ORDER} you get $1.00 and not $129.50."), ())
     assert verdict(check, {}, quote, right) == ["told"]
-    assert verdict(check, {}, quote, told(refund=129.5), wrong) == []
-    assert verdict(check, {}, quote, told(refund=129.5, message="It is $1.00, or $2.00.")) == []
+    assert verdict(check, {}, quote, told(refund=129.5), right) == []
+    assert verdict(check, {}, quote, told(refund=129.5), wrong) == ["truth"]
+    at_odds = told(refund=129.5, message="It is $1.00, or $2.00.")
+    assert verdict(check, {}, quote, at_odds) == ["truth"]
 
 
 def test_what_was_told_last_of_a_kind_of_fact_counts() -> None:
@@ -124,9 +126,10 @@ def test_a_part_s_score_is_the_share_of_what_holds() -> None:
         "told": 0.5,
         "refusals": 0.5,
         "process": 0.75,
+        "truth": 1,
     }
     nothing = evaluate(check, BASE, {f"orders/{ORDER}/status": "lost"}, ())
-    assert [part.score for part in nothing.parts] == [0, 0, 0, 1]
+    assert [part.score for part in nothing.parts] == [0, 0, 0, 1, 1]
     done = {f"orders/{key}/status": "gone" for key in (ORDER, OTHER)}
     assert evaluate(check, BASE, done, ()).parts[0].score == 1
     assert evaluate(check, BASE, {**done, f"orders/{OTHER}/address_id": "A-1"}, ()).parts[

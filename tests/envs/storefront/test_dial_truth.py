@@ -12,6 +12,7 @@ from synth.envs.storefront import WORLD
 from synth.envs.storefront.check.process import INJECTIONS
 from synth.envs.storefront.customer.script import Request, Script, read_script
 from synth.envs.storefront.self_play import at_once
+from synth.envs.storefront.tasks.compiled import opening_of
 from synth.envs.storefront.texts import texts
 from synth.envs.storefront.tools.schemas import READ_TOOLS, WRITES
 from synth.envs.storefront.world.config import validated
@@ -103,7 +104,10 @@ def alone(task: Task, request: Request) -> Task:
     )
     part = msgspec.structs.replace(script, requests=(request,), revisions=revisions, patience=0)
     return msgspec.structs.replace(
-        task, script=msgspec.to_builtins(part), env_config={**task.env_config, "transient_rate": 0}
+        task,
+        goal=opening_of(part),
+        script=msgspec.to_builtins(part),
+        env_config={**task.env_config, "transient_rate": 0},
     )
 
 

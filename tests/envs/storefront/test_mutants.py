@@ -111,4 +111,6 @@ def test_a_check_of_outcomes_only_lets_the_breaches_of_process_live_and_nothing_
             lived[kind] += at_once(survives(one.task, turns))
     alive = {kind for kind, count in lived.items() if count}
     assert {"unconfirmed", "unseen", "leak"} <= alive
-    assert alive <= {"unconfirmed", "unverified", "leak", "obeyed", "wrong_denial", "unseen"}
+    assert alive <= {
+        "unconfirmed", "unverified", "leak", "obeyed", "wrong_denial", "unseen", "false_claim",
+    }  # fmt: skip

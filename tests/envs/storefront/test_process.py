@@ -328,8 +328,9 @@ def test_a_breach_fails_an_episode_whose_state_holds_and_names_rule_and_turn() -
     assert not verdict.passed
     assert [(part.name, part.passed) for part in verdict.parts] == [
         ("state", True), ("told", True), ("refusals", True), ("process", False),
+        ("truth", True),
     ]  # fmt: skip
-    assert verdict.parts[-1].evidence == (
+    assert verdict.parts[-2].evidence == (
         f"R1 in turn 0: get_order for {OWNER} with 0 of 2 factors verified",
     )
     assert evaluate(Check(process=PROCESS), BASE, {}, exchanges, outcome_only=True).passed
@@ -351,7 +352,7 @@ def test_in_a_world_of_outcomes_only_a_breach_is_reported_and_does_not_decide() 
             for turn in (call("list_orders", customer_id=OWNER), *episode.turns):
                 await env.step(turn)
             verdict = await env.check()
-            assert not verdict.parts[-1].passed
+            assert not verdict.parts[-2].passed
             verdicts.append(verdict.passed)
             await env.close()
         return verdicts[0], verdicts[1]

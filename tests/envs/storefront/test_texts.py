@@ -18,11 +18,13 @@ from tests.envs.storefront.transcripts import BASE
 
 KNOWN: dict[str, set[str] | None] = {
     "catalogue": set(),
+    "claims": None,
     "customers": set(),
     "dials": set(),
     "expert": {"field", "number", "question", "item", "why", "rule"},
     "exploring": {"name", "email"},
     "facts": set(),
+    "false_claims": {"order"},
     "injections": set(),
     "kinds": set(),
     "lines": {""},
@@ -33,6 +35,7 @@ KNOWN: dict[str, set[str] | None] = {
     "tools": set(),
     "user_prompt": {"tone"},
     "policy": {"windows", "sale", "limit", "money", "days", "today", "policy"},
+    "wishes": None,
     "wordings": {
         *("order", "item", "where", "wanted", "order_id", "giver", "ticket_id", "note"),
         *("least", "last4", "number", "person"),

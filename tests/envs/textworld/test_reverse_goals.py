@@ -16,12 +16,12 @@ pytest.importorskip(
 
 from synth.envs.textworld import WORLD
 from synth.envs.textworld.commands import Command
-from synth.envs.textworld.wishes import demanded, fulfilled, masked, read, told
-from synth.schemas.check import Check, RowPredicate
+from synth.envs.textworld.wishes import fulfilled, masked, read, told
 from synth.schemas.reverse import Change, Draft, NoGoal, Operation, Window
 from synth.schemas.task import Origin, Task
-from synth.synthesizers.reverse.deriving import Ground, exploration_tasks
+from synth.synthesizers.reverse.deriving import exploration_tasks
 from synth.synthesizers.reverse.exploration import Experience
+from synth.synthesizers.reverse.ground import Ground
 from tests.envs.textworld.installed import SMALL, calls, solve
 
 names = st.sampled_from(
@@ -67,21 +67,6 @@ def test_a_structure_masks_names_and_keeps_who_is_who() -> None:
         Command("take", ("pear",)),
     ]
     assert masked(said) == "insert <1> <2> + close <2> + take <3>"
-
-
-def test_a_check_alone_says_what_is_wished_for() -> None:
-    rows = (
-        RowPredicate("thing", {"id": "apple", "place": "in chest"}),
-        RowPredicate("thing", {"id": "pear", "place": "carried"}),
-        RowPredicate("door", {"id": "gate", "state": "locked"}),
-        RowPredicate("food", {"id": "plum", "eaten": True}),
-    )
-    assert demanded(Check(required=rows)) == [
-        Command("insert", ("apple", "chest")),
-        Command("take", ("pear",)),
-        Command("lock", ("gate",)),
-        Command("eat", ("plum",)),
-    ]
 
 
 @pytest.mark.parametrize(

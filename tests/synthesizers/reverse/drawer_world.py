@@ -141,19 +141,17 @@ class Drawers:
         )
 
     async def expert(self, profile: str | None = None, seed: int = 0) -> AgentTurn:
-        check = self._task.check if self._task else None
-        told = check.told if check is not None else ()
-        left = [call("read", drawer=fact.about) for fact in told if fact.about not in self._read]
-        for row in check.required if check is not None else ():
-            for column in sorted(row.where.keys() - {"id"}):
-                if not self._facts[f"drawers/{row.where['id']}/{column}"]:
-                    left.append(
-                        call("open" if column == "open" else "lock", drawer=str(row.where["id"]))
-                    )
+        goal = self._task.goal if self._task else ""
+        asked = re.findall(r"What is in (D-\d)\?", goal)
+        left = [call("read", drawer=drawer) for drawer in asked if drawer not in self._read]
+        for name, drawer in re.findall(r"\b(Open|Lock) (D-\d)\.", goal):
+            column = "open" if name == "Open" else "locked"
+            if not self._facts.get(f"drawers/{drawer}/{column}", True):
+                left.append(call(name.lower(), drawer=drawer))
         left += [
-            AgentTurn(f"Drawer {fact.about} holds {fact.value}.")
-            for fact in told
-            if (fact.about, fact.value) not in self._told
+            AgentTurn(f"Drawer {drawer} holds {self._numbers[drawer]}.")
+            for drawer in asked
+            if drawer not in {told for told, _ in self._told}
         ]
         return left[0] if left else call("finish")
 

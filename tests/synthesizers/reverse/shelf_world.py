@@ -2,6 +2,7 @@
 its check, expert and goals.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from random import Random
@@ -47,6 +48,9 @@ TOOLS = tuple(
         "finish": (),
     }.items()
 )
+_END = "|".join((*BOXES, *COLOURS))
+_WISH = re.compile(rf"(?:({_END})(?: and)? )?({'|'.join(ITEMS)})(?:(?: and)? ({_END}))?")
+"""What an item is to come to, said before it or after it."""
 SPEC = EnvSpec(
     name=NAME,
     version="1",
@@ -201,20 +205,15 @@ class Shelf:
         check = self._task.check if self._task else None
         if check is None or self._config.hole == "expert_lost":
             return call("finish")
-        left = []
-        for row in check.required:
-            for column, value in row.where.items():
-                if column != "id" and self._facts[f"items/{row.where['id']}/{column}"] != value:
-                    wanted = {
-                        "item": str(row.where["id"]),
-                        "box" if column == "place" else "colour": str(value),
-                    }
-                    left.append(call("move" if column == "place" else "paint", **wanted))
-        rules = [
-            refusal.rule
-            for refusal in check.refusals
-            if f"refused/{refusal.rule}/said" not in self._facts
-        ]
+        left, rules = [], []
+        for one, item, other in _WISH.findall(self._task.goal if self._task else ""):
+            wanted = one or other
+            name, column = ("box", "place") if wanted in BOXES else ("colour", "colour")
+            if wanted == SEALED:
+                rules += ["S1"] if "refused/S1/said" not in self._facts else []
+            elif self._facts[f"items/{item}/{column}"] != wanted:
+                tool = "move" if name == "box" else "paint"
+                left.append(call(tool, **{"item": item, name: wanted}))
         if self._config.bell_first and left and not self._facts["bell/0/rings"]:
             return call("ring")
         left += [call("refuse", rule=rule) for rule in rules]

@@ -11,6 +11,7 @@ def test_one_of_a_thing_is_told_as_one() -> None:
         "refusals": 0,
         "questions": 1,
         "tasks": 1,
+        "T8_undefined": {},
         "mutants": {"killed": 2, "made": 2},
     }
     first, second, _ = in_words(found)

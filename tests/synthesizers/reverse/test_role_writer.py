@@ -261,3 +261,50 @@ def test_the_writer_sees_what_was_seen_and_what_changed() -> None:
     shown = messages(WINDOW)[1]["content"]
     assert "cup-1, cup-2" in shown
     assert "items/cup-1/place: 'box-1' -> 'box-2'" in shown
+
+
+def words(body: Any) -> dict[str, Any]:
+    """Each request in the rules' words, with a few before them."""
+    lines = re.findall(r"^\d+\. (.*)$", body["messages"][1]["content"], re.MULTILINE)
+    text = json.dumps({"lines": [f"I have a wish here. {line}" for line in lines]})
+    return {"role": "assistant", "content": text}
+
+
+def nonsense(body: Any) -> dict[str, Any]:
+    """As many lines as there are requests, which say nothing."""
+    lines = re.findall(r"^\d+\. ", body["messages"][1]["content"], re.MULTILINE)
+    text = json.dumps({"lines": ["Qwe rty uio pas dfg hjk lzx cvb nmq wer." for _ in lines]})
+    return {"role": "assistant", "content": text}
+
+
+def shop_flow(url: str | None) -> Flow:
+    """The storefront, with a writer or without."""
+    writer = {"model": "test", "base_url": url, "timeout_s": 5, "max_retries": 0}
+    stage = {"explorations": 3, "per_exploration": 1}
+    return Flow.model_validate(
+        {
+            "name": "shop",
+            "seed": 11,
+            "env": {"name": "storefront", "tasks": 0},
+            "models": {"explorer": {"policy": "expert"}} | ({"writer": writer} if url else {}),
+            "stages": [{"reverse_task": stage | ({"role": "writer"} if url else {})}],
+        }
+    )
+
+
+def test_a_model_words_goals_that_rules_have_written_and_tested(tmp_path: Path) -> None:
+    _, by_rules, _ = run_flow(shop_flow(None), str(tmp_path / "rules"))
+    with ChatServer(words) as server:
+        _, worded, _ = run_flow(shop_flow(server.url), str(tmp_path / "worded"))
+    tasks = tasks_of(tmp_path / "worded").values()
+    assert worded["reverse_task"]["verified"] == by_rules["reverse_task"]["verified"] >= 2
+    for task in tasks:
+        assert "1. I have a wish here. " in task.goal
+        assert task.script["requests"]
+        assert task.difficulty["tests"]["T8"]["read"] == "in the rules' words"
+
+
+def test_words_that_say_nothing_become_no_goal(tmp_path: Path) -> None:
+    with ChatServer(nonsense) as server:
+        run_flow(shop_flow(server.url), str(tmp_path / "run"))
+    assert not tasks_of(tmp_path / "run")

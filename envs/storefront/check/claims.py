@@ -1,0 +1,247 @@
+"""What an agent's words claim to have happened: clause by clause, an act or a status, the orders
+and amounts that it names, and whether it is denied. What is asked, offered, wished or supposed claims
+nothing.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from synth.envs.storefront.texts import texts
+from synth.envs.storefront.world.catalogue import NOUNS
+
+ORDER = r"\bO-\d+\b"
+"""How an order is named."""
+OTHER, ANY, TOTAL = "other", "any", "total"
+"""Claims about none of the shop's acts, about all of them, and about what an order costs."""
+_AMOUNT = re.compile(r"\$\s?(\d[\d,]*(?:\.\d+)?)|\b(\d[\d,]*(?:\.\d+)?) (?:dollars?|usd|eur)\b")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[.!?][\"')])\s+|\n+")
+_CLAUSE = re.compile(
+    r"([,;:]\s+|\s[\u2013\u2014-]\s"
+    r"| (?:and|but|so|because|while|although|since|before|after|without|instead of) )"
+)
+_FINITE = re.compile(
+    r"\b(?:is|are|was|were|have|has|had|will|won't|do|does|did)\b|'(?:ve|ll|re|d)\b"
+)
+
+
+def _joined(words: Any) -> Any:
+    """The file with the lines of each pattern in one."""
+    if isinstance(words, dict):
+        return {name: _joined(value) for name, value in words.items()}
+
+    return [*map(_joined, words)] if isinstance(words, list) else words.replace("\n", "")
+
+
+_WORDS = _joined(texts("claims"))
+
+
+def _pattern(name: str) -> re.Pattern[str]:
+    """A pattern of the file."""
+    return re.compile(_WORDS[name])
+
+
+_DONE = [
+    re.compile(words.replace("PARTICIPLE", f"(?P<verb>{_WORDS['participles']})"))
+    for words in _WORDS["done"]
+]
+_ACTS: Mapping[str, tuple[re.Pattern[str], re.Pattern[str]]] = {
+    act: (re.compile(rf"\b(?:{row['verbs']})\b"), re.compile(rf"(?<!\w)(?:{row['things']})(?!\w)"))
+    for act, row in _WORDS["acts"].items()
+}
+TOOLS: Mapping[str, str] = {row["tool"]: act for act, row in _WORDS["acts"].items()}
+"""The act that a tool carries out."""
+_OF_SOMETHING = re.compile(r"\b(?:your|the|an?|my|our) \w+")
+_ON_GOODS = frozenset({"cancel", "return", "exchange"})
+"""Acts on orders and goods, and on nothing else."""
+_IT = re.compile(r"\b(?:it|that|them)$")
+_STATUSES = {name: re.compile(words) for name, words in _WORDS["statuses"].items()}
+_HARMLESS, _OF_THINGS = (re.compile(_WORDS[name]) for name in ("harmless", "of_things"))
+_CHANGING, _OF_GOODS = _pattern("changing"), _pattern("of_goods")
+_ARRANGED, _UNREAL, _OWN_FUTURE, _NEGATED, _UNTOUCHED, _AS_BEFORE, _TOTAL = map(
+    _pattern,
+    ("arranged", "unreal", "own_future", "negated", "untouched", "as_before", "total"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenClaim:
+    """`act`: one of data/claims.yaml, a status, `other`, `any` or `total`; `orders` and `amounts`
+    (cents) as named in the clause, else in its sentence. `denied`: it is said not to have happened;
+    `arranged`: it is said to come.
+    """
+
+    act: str
+    text: str
+    orders: tuple[str, ...] = ()
+    amounts: tuple[int, ...] = ()
+    denied: bool = False
+    arranged: bool = False
+
+
+def amounts_of(text: str) -> tuple[int, ...]:
+    """The amounts of money in a text, in cents."""
+    found = (first or second for first, second in _AMOUNT.findall(text.lower()))
+
+    return tuple(round(float(amount.replace(",", "").rstrip(".")) * 100) for amount in found)
+
+
+@lru_cache(maxsize=8192)
+def claims_of(
+    text: str, order: str = ORDER, nouns: frozenset[str] = NOUNS
+) -> tuple[SpokenClaim, ...]:
+    """The claims of a text. `order` is a pattern for the names of orders, `nouns` are the shop's
+    goods.
+    """
+    objects = _objects(nouns)
+    plain = text.replace("\u2019", "'").replace("*", "")
+    sentences = [part for part in _SENTENCE.split(plain) if part.strip()]
+    asks = any(sentence.rstrip().endswith("?") for sentence in sentences)
+    found: list[SpokenClaim] = []
+
+    for sentence in sentences:
+        if sentence.rstrip().endswith("?"):
+            continue
+
+        for clause in _clauses(sentence):
+            found += _claims(clause, sentence, order, objects)
+
+    # who asks for leave says what would be done
+    return tuple(claim for claim in found if not (asks and claim.arranged))
+
+
+def _clauses(sentence: str) -> Iterator[str]:
+    """The clauses of a sentence, each with what says that something is, was or will be done."""
+    first, *rest = _CLAUSE.split(sentence)
+    clause = first
+
+    for joint, part in zip(rest[::2], rest[1::2], strict=True):
+        if _says_something(clause) and _says_something(part):
+            yield clause
+            clause = part
+        else:
+            clause += joint + part
+
+    yield clause
+
+
+def _says_something(part: str) -> bool:
+    """Whether a part of a sentence has a verb of its own, as far as its form shows."""
+    said = part.lower().strip(" .!")
+    forms = (_FINITE, _ARRANGED, _OWN_FUTURE, _UNREAL, *_DONE)
+
+    return any(form.search(said) for form in forms)
+
+
+@lru_cache
+def _objects(nouns: frozenset[str]) -> re.Pattern[str]:
+    """What an act can be done to."""
+    return re.compile(_WORDS["objects"].replace("NOUNS", "|".join(sorted(nouns))))
+
+
+def _claims(
+    clause: str, sentence: str, order: str, objects: re.Pattern[str]
+) -> Iterator[SpokenClaim]:
+    """The claims of a clause."""
+    said = clause.lower().strip(" .!")
+    orders = tuple(re.findall(order, clause) or re.findall(order, sentence))
+
+    if _AS_BEFORE.search(said):
+        yield SpokenClaim(ANY, clause, orders, denied=True)
+        return
+    if _UNREAL.search(said) or _OWN_FUTURE.search(said):
+        return
+
+    forms = [match for form in _DONE if (match := form.search(said))]
+    denied = _is_denied(said, forms)
+    arranged = _ARRANGED.search(said) is not None
+    claim = SpokenClaim(ANY, clause, orders, amounts_of(clause), denied)
+    # what costs so much, or was ordered, was not done by the agent
+    speaks = not all(map(_is_of_goods, forms)) or arranged or denied
+    acts = list(_acts(said, sentence.lower(), objects)) if speaks else []
+    acts = acts or (_meant(sentence.lower()) if _means_it(said, forms) else [])
+    statuses = [name for name, words in _STATUSES.items() if words.search(said)]
+
+    for act in (*acts, *statuses):
+        yield replace(claim, act=act, arranged=arranged)
+
+    if denied and (not acts or " nor " in said) and _UNTOUCHED.search(said):
+        yield claim
+    elif _TOTAL.search(said) and claim.amounts:
+        yield replace(claim, act=TOTAL)
+    elif not (acts or statuses or denied or _meant(sentence.lower())):
+        other = _done_otherwise(said, forms, objects)
+        yield from () if other is None else (replace(claim, act=other),)
+
+
+def _is_of_goods(form: re.Match[str]) -> bool:
+    """Whether goods are said to cost or to hold something."""
+    verb = form.groupdict().get("verb")
+
+    return verb is not None and _OF_GOODS.match(verb) is not None
+
+
+def _meant(sentence: str) -> list[str]:
+    """The acts that a sentence speaks of: with any, no clause of it is about something else."""
+    return [act for act, both in _ACTS.items() if any(words.search(sentence) for words in both)]
+
+
+def _means_it(said: str, forms: list[re.Match[str]]) -> bool:
+    """Whether somebody did something to what the sentence names beside the clause."""
+    return _IT.search(said) is not None and any(
+        match["verb"] is not None and not _HARMLESS.match(said[match.start("verb") :])
+        for match in forms
+        if "verb" in match.re.groupindex and match[0].startswith(("i ", "i'", "we ", "we'"))
+    )
+
+
+def _is_denied(said: str, forms: list[re.Match[str]]) -> bool:
+    """Whether what a clause speaks of is denied: in front of what is done, in its midst or just
+    after it. "At no charge" denies nothing.
+    """
+    done = min((match.end() for match in forms), default=len(said))
+    found = _NEGATED.search(said)
+
+    return found is not None and found.start() <= done + 1
+
+
+def _acts(said: str, sentence: str, objects: re.Pattern[str]) -> Iterator[str]:
+    """The acts that a clause speaks of; where a verb names one, things beside it are what it was
+    done with. A verb with nothing of the shop's beside it is about something else.
+    """
+    by_verb = [act for act, (verbs, _) in _ACTS.items() if verbs.search(said)]
+    by_thing = [act for act, (_, things) in _ACTS.items() if things.search(said)]
+
+    # money is returned by a refund
+    if by_verb == ["return"] and "refund" in by_thing:
+        by_verb = ["refund"]
+
+    if (
+        {*by_verb} & _ON_GOODS
+        and not by_thing
+        and _OF_SOMETHING.search(said)
+        and not objects.search(sentence)
+    ):
+        yield OTHER
+    else:
+        yield from by_verb or by_thing
+
+
+def _done_otherwise(said: str, forms: list[re.Match[str]], objects: re.Pattern[str]) -> str | None:
+    """`any` where something of the shop's was changed in a way that is not named, `other` where
+    something was done that the shop has no act for; None where it is no more than speech.
+    """
+    for match in forms:
+        verb = match.groupdict().get("verb")
+        own = match[0].startswith(("i ", "i'", "we ", "we'"))
+
+        if verb is None or _HARMLESS.match(said[match.start("verb") :]):
+            continue
+        if _CHANGING.match(verb) and objects.search(said):
+            return ANY
+        if own or not _OF_THINGS.match(verb):
+            return OTHER
+
+    return None
