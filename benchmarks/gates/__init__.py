@@ -1,0 +1,1 @@
+"""What each gate misses and what it stops wrongly, source by source."""
