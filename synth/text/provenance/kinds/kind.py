@@ -121,7 +121,8 @@ def _composed(value: str, name: str, tool: str) -> ArgumentKind | None:
     if name in _words_of("command") or words & {*languages().shells, "shell", "terminal"}:
         return ArgumentKind.COMMAND
 
-    if name in _words_of("code"):
+    # a coupon has a code as well: a program has more than one word, or calls something
+    if name in _words_of("code") and (len(value.split()) > 1 or "(" in value):
         return ArgumentKind.CODE
 
     worded = name in FREE_TEXT_NAMES

@@ -131,13 +131,16 @@ def _of_command(words: Sequence[str], depth: int) -> Iterator[Literal]:
         yield from _of_word(rest.pop(0), "", depth)
 
     name = rest[0].rsplit("/", 1)[-1] if rest else ""
-    if name not in languages().speakers:
+    if rest and name not in languages().speakers:
         yield from _of_operands(name, rest, depth)
 
 
 def _of_operands(name: str, rest: Sequence[str], depth: int) -> Iterator[Literal]:
     """The literals of what a command is given; `rest` begins with the command itself."""
     skipped, option = name not in languages().programs, ""
+    if len(rest) == 1 or "/" in rest[0]:
+        yield from _of_word(rest[0], "", depth)
+
     for at, word in enumerate(rest[1:], 1):
         previous, given = rest[at - 1], _OPTION.fullmatch(word)
         if previous in (*languages().worded, *languages().modes) or ">" in previous:

@@ -26,6 +26,8 @@ from tests.synth.text.provenance.episodes import called, linted, tool
         ("link", "https://shop.example/x", {}, ArgumentKind.URL),
         ("replacement", "def f(x):\n    return {x: 1}", {}, ArgumentKind.CODE),
         ("replacement", "# round\n        return int(x)", {}, ArgumentKind.CODE),
+        ("code", "KX-2210", {}, ArgumentKind.IDENTIFIER),
+        ("code", "print(1)", {}, ArgumentKind.CODE),
         ("target", "src/fields.py", {}, ArgumentKind.PATH),
         ("input", "How can I improve my search strategy?", {}, ArgumentKind.PROSE),
         ("city", "Springfield", {}, ArgumentKind.TEXT),
