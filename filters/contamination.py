@@ -1,12 +1,14 @@
 """The filter `contamination`: drops what a benchmark asks or answers: tasks that are its own, and
 texts that repeat its documents.
 
-Words are compared exactly, n at a time: a benchmark in other words, or in another language, is not
-found.
+Words are compared exactly, n at a time. What a task asks for is compared by meaning as well: in
+other words, or of other entities. A benchmark in another language is not found.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Literal
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
@@ -14,6 +16,13 @@ from synth.filters.contamination_documents import Documents, read
 from synth.filters.lineage import TaskLineage
 from synth.schemas import Case, Cases, Filter, FilterSettings, Source, Verdict
 from synth.text.similarity import text_key
+from synth.topology.embeddings import SentenceEncoder
+
+if TYPE_CHECKING:
+    from synth.text.paraphrase.index import Nearest
+
+Find = Callable[[str], "Nearest | None"]
+"""A text -> the document that it says again."""
 
 
 class ContaminationConfig(FilterSettings):
@@ -23,7 +32,10 @@ class ContaminationConfig(FilterSettings):
     `common`: n-grams in more documents than this are set phrases. `texts`: `task` looks at goal,
     opening and users' words, `all` at what the agent wrote and was answered as well; system prompts
     and tool schemas never count. `allow`: benchmarks, as they are stamped (`name/split`), whose own
-    tasks may pass. The goals and openings of stamped tasks are documents too.
+    tasks may pass. The goals and openings of stamped tasks are documents too. `meaning`: goals and
+    openings that say a document again are found by their rare `words`, or by the embeddings of
+    their clauses (`sentences`; extra `embed`); null = not. `unrelated`: share of pairs of documents
+    that have nothing to do with each other which may reach the threshold.
     """
 
     benchmarks: Mapping[str, tuple[str, ...]] = {}
@@ -32,18 +44,21 @@ class ContaminationConfig(FilterSettings):
     common: int = Field(default=10, ge=1)
     texts: Literal["task", "all"] = "all"
     allow: tuple[str, ...] = ()
+    meaning: Literal["words", "sentences"] | None = "words"
+    unrelated: float = Field(default=0.01, gt=0, le=0.2)
 
 
 async def contamination(cases: Cases, config: ContaminationConfig) -> Mapping[str, Verdict]:
     """Drop `benchmark` (stamped, or descended from what is), `task_identity` (a goal or opening
-    that is a document), `overlap`.
+    that is a document), `overlap`, `paraphrase` (a goal or a person's words that say one again).
 
-    The score is the number of repeated n-grams. Keep the others; undefined where there was nothing
-    to compare with.
+    The score is the number of repeated n-grams, of a paraphrase how far both say the same. Keep the
+    others; undefined where there was nothing to compare with.
     """
     # benchmarks come as files, and as tasks of the corpus that are stamped as theirs
     documents = Documents(config.n, config.common)
-    for name, text in read(tuple(sorted(config.benchmarks.items()))):
+    named = list(read(tuple(sorted(config.benchmarks.items()))))
+    for name, text in named:
         documents.add(name, text)
 
     lineage = TaskLineage()
@@ -65,11 +80,29 @@ async def contamination(cases: Cases, config: ContaminationConfig) -> Mapping[st
             if known not in told:
                 told.add(known)
                 documents.add(stamp, text)
+                named.append((stamp, text))
 
+    nearest = _nearest(named, config)
     return {
-        case.trajectory.trajectory_id: _verdict(case, config, documents, lineage, stamps)
+        case.trajectory.trajectory_id: _verdict(case, config, documents, lineage, stamps, nearest)
         for case in cases
     }
+
+
+def _nearest(named: Sequence[tuple[str, str]], config: ContaminationConfig) -> Find:
+    """Finds the document that a text says again, each text once."""
+    if config.meaning is None:
+        return lambda text: None
+
+    from synth.text.paraphrase.index import Paraphrases
+
+    embed = SentenceEncoder() if config.meaning == "sentences" else None
+    # what stands in many documents is a set phrase here, too
+    counts = Counter(text_key(text) for _, text in named)
+    own = [one for one in named if counts[text_key(one[1])] <= config.common]
+    index = Paraphrases(own, unrelated=config.unrelated, embed=embed)
+
+    return lru_cache(maxsize=None)(index.nearest)
 
 
 def _verdict(
@@ -78,8 +111,9 @@ def _verdict(
     documents: Documents,
     lineage: TaskLineage,
     stamps: Mapping[str, str],
+    nearest: Find,
 ) -> Verdict:
-    """By stamp, then by the whole text, then by n-grams; `stamps`: task -> its benchmark."""
+    """By stamp, the whole text, n-grams, then by meaning; `stamps`: task -> its benchmark."""
     # a retry, a branch, a task made of a benchmark's task: all are the benchmark's
     descended = (stamps[task] for task in lineage.tasks(case.trajectory) if task in stamps)
     stamp = case.trajectory.benchmark or next(descended, None)
@@ -102,7 +136,25 @@ def _verdict(
     if count >= config.least:
         return Verdict(False, "overlap", float(count), {"benchmark": name})
 
-    return Verdict(True, "clean", float(count))
+    return _by_meaning(case, nearest) or Verdict(True, "clean", float(count))
+
+
+def _by_meaning(case: Case, nearest: Find) -> Verdict | None:
+    """The document that is said again best, None where none is."""
+    found = [one for text in _wishes(case) if (one := nearest(text)) is not None]
+    if not found:
+        return None
+
+    best = max(found, key=lambda one: one.score)
+    return Verdict(False, "paraphrase", best.score, {"benchmark": best.benchmark})
+
+
+def _wishes(case: Case) -> list[str]:
+    """What is asked for: goal, opening, and all that persons said, as one text."""
+    trajectory = case.trajectory
+    heard = [*trajectory.opening, *(one for turn in trajectory.turns for one in turn.observations)]
+    persons = "\n".join(one.content for one in heard if one.source is Source.USER)
+    return list(dict.fromkeys([*_asked(case), persons]))
 
 
 def _asked(case: Case) -> list[str]:
@@ -123,4 +175,4 @@ def _said(case: Case) -> Iterator[str]:
         yield from (answer.content for answer in answers)
 
 
-FILTER = Filter(ContaminationConfig, contamination, scope="corpus")
+FILTER = Filter(ContaminationConfig, contamination, scope="corpus", version=2)

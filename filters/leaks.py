@@ -26,4 +26,4 @@ async def no_leaks(case: Case, config: LeaksConfig) -> Verdict:
     return Verdict(False, first.kind, float(len(found)), detail)
 
 
-FILTER = Filter(LeaksConfig, no_leaks)
+FILTER = Filter(LeaksConfig, no_leaks, version=2)

@@ -77,6 +77,7 @@ def undefined(trajectory: Trajectory) -> str | None:
     if not known and any(map(effectful_by_name, called)):
         return "no_tool_schemas"
     acts = any(changes(name, known.get(name)) for name in called)
+    acts = acts or bool(provenance(trajectory).findings)  # a query that changes rows
     return None if acts else "no_effectful_call"
 
 
@@ -99,4 +100,4 @@ async def justified(case: Case, config: ProvenanceConfig) -> Verdict:
     return Verdict(True, "justified", wrong, detail if wrong else {})
 
 
-FILTER = Filter(ProvenanceConfig, justified, measure=measure, version=2, about=Sources)
+FILTER = Filter(ProvenanceConfig, justified, measure=measure, version=3, about=Sources)

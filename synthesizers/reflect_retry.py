@@ -40,7 +40,7 @@ OF_A_CHAIN = (CHAIN, REFLECTION, PDI, EVIDENCE, GAIN, OFF_POLICY)
 """Metrics of the rows about a chain."""
 
 
-@synthesizer("reflect_retry")
+@synthesizer("reflect_retry", version=2)
 class ReflectRetry(Method):
     """Diagnoses trials and retries them.
 

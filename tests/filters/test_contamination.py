@@ -119,3 +119,44 @@ def test_without_anything_to_compare_with_it_is_undefined_and_a_missing_file_is_
     assert judged(FILTER, cases([chat("a", "b")]))["a"].keep is None
     with pytest.raises(ConfigError, match=r"benchmarks\.bridges: /nowhere holds no"):
         judged(FILTER, cases([chat("a", "b")]), benchmarks={"bridges": ("/nowhere",)})
+
+
+DOCUMENT = (
+    "You bought a blender and a set of towels. Send back the towels, keep the blender, and have "
+    "the money put on your gift card."
+)
+AGAIN = (
+    "From a purchase of yours the towels should be returned and the money put on the gift card, "
+    "while the blender stays with you."
+)
+APART = "Please find out which lamp is the brightest, and whether it can be dimmed by a remote."
+
+
+def test_a_task_in_other_words_is_a_paraphrase_unless_meaning_is_off(tmp_path: Path) -> None:
+    (tmp_path / "bench.jsonl").write_text(json.dumps({"task": DOCUMENT}) + "\n")
+    rows = [
+        chat("again", "yes", asked=AGAIN, task_id="a"),
+        chat("apart", "yes", asked=APART, task_id="b"),
+        chat("quoted", AGAIN, asked=APART, task_id="c"),
+    ]
+    given = {"benchmarks": {"shop": (str(tmp_path),)}}
+    found = judged(FILTER, cases(rows), **given)
+    assert {i: v.reason for i, v in found.items()} == {
+        "again": "paraphrase",
+        "apart": "clean",
+        "quoted": "clean",  # what an agent says is compared word by word only
+    }
+    assert found["again"].detail == {"benchmark": "shop"}
+    assert judged(FILTER, cases(rows), **given, meaning=None)["again"].reason == "clean"
+
+
+def test_a_stamped_tasks_words_are_found_again_in_another_task() -> None:
+    stamped = chat("stamped", "a", asked=DOCUMENT, task_id="t", benchmark="shop/test")
+    again = chat("again", "b", asked=AGAIN, task_id="u")
+    found = judged(FILTER, cases([stamped, again]))
+    assert (found["again"].reason, found["again"].detail) == (
+        "paraphrase",
+        {"benchmark": "shop/test"},
+    )
+    allowed = judged(FILTER, cases([stamped, again]), allow=("shop/test",))
+    assert allowed["again"].reason == "nothing_to_compare_with"

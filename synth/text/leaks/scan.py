@@ -13,9 +13,10 @@ import msgspec
 from synth.schemas import SYSTEM_NAME, Observation, Source, Trajectory, Turn
 from synth.text.leaks.literals import is_one_name, literals
 from synth.text.leaks.references import RECENT, failed, reference
-from synth.text.provenance import provenance
+from synth.text.provenance import ProvenanceReport, provenance
 from synth.text.provenance.dates import as_date, computed_date
 from synth.text.provenance.effect import Effectful
+from synth.text.provenance.objects import SMALL
 from synth.text.provenance.seen import Seen
 
 WORDS = 8
@@ -23,6 +24,8 @@ WORDS = 8
 _FEWEST = 4
 """Words of a guidance that is a run as a whole."""
 _WORD = re.compile(r"\w+")
+_DIGITS = re.compile(r"(?<!\d)(?!(?:19|20)\d\d(?!\d))\d{3,}")
+"""Digits that may be a part of an identifier; a year names nothing."""
 _DEEPEST = 30
 Run = tuple[str, ...]
 COPIED, REFERENCE, LITERAL = "copied_text", "reference_to_help", "literal_of_guidance"
@@ -49,22 +52,41 @@ def leaks(
     `guidance` is what was whispered (the trajectory's own, where it is not given). A run of 8
     words, or a literal, is a leak where it stands in the guidance and in no message that the
     exported transcript shows before the turn: system prompt, tools, users, tool answers, and the
-    agent's turns before `since`. Arguments and choices are judged as `synth.text.provenance` does,
-    whoever whispered.
+    agent's turns before `since`. An argument without a source, and an entity that nothing singled
+    out, are leaks where the guidance holds the value: what it does not hold the agent has made up
+    or guessed by itself, which the filter `provenance` tells.
     """
     first = since if since is not None else trajectory.pivot_turn or 0
     whispered = guidance if guidance is not None else trajectory.guidance or ""
     found = list(_of_guidance(trajectory, whispered, first))
-    report = provenance(trajectory, effectful=effectful)
+    report = provenance(trajectory, effectful=effectful) if whispered.strip() else None
+    found += _of_values(report, whispered, first) if report else ()
+
+    return tuple(sorted(found, key=lambda leak: leak.turn))
+
+
+def _of_values(report: ProvenanceReport, whispered: str, first: int) -> Iterator[Leak]:
+    """Arguments and choices that the transcript does not explain, and the guidance does."""
+    told = Seen()
+    told.show(None, "guidance", whispered)
     # a person's yes to the one that the agent had named tells nothing apart: the agent may have
     # been told which one to name
     guessed = [choice for choice in report.choices if choice.unjustified]
+    whispered_digits = frozenset(_DIGITS.findall(whispered))
 
     for kind, ones in ((ARGUMENT, report.unjustified), (CHOICE, guessed)):
-        said = ((one.turn, f"{one.tool}.{one.path}={one.value}") for one in ones)
-        found += [Leak(kind, turn, what) for turn, what in said if turn >= first]
+        for one in ones:
+            # "the order that ends in 7730" tells O-917730
+            part = kind == ARGUMENT and any(run in str(one.value) for run in whispered_digits)
+            told_it = told.first(one.value) or told.first_respelled(one.value) or part
+            if one.turn >= first and told_it and not _stands_everywhere(one.value):
+                yield Leak(kind, one.turn, f"{one.tool}.{one.path}={one.value}")
 
-    return tuple(sorted(found, key=lambda leak: leak.turn))
+
+def _stands_everywhere(value: object) -> bool:
+    """Whether a value is a small whole number, which any guidance may hold."""
+    text = str(value)
+    return text.isdigit() and int(text) < SMALL
 
 
 def _of_guidance(trajectory: Trajectory, whispered: str, first: int) -> Iterator[Leak]:

@@ -5,25 +5,39 @@ from collections.abc import Iterable
 from datetime import date
 from itertools import combinations
 
-_MONTH_NAMES = (
-    "january february march april may june july august september october november december"
-)
+from synth.text.data_files import read
+
+_MONTH_NAMES = read("text/provenance/data/months.yaml", list[str])
 _DAY_NAMES = "monday tuesday wednesday thursday friday saturday sunday"
-_MONTHS, _WEEKDAYS = _MONTH_NAMES.split(), _DAY_NAMES.split()
-_NUMBER_OF_MONTH = {name[:3]: number for number, name in enumerate(_MONTHS, 1)}
-_MONTH = "|".join(f"{name[:3]}(?:{name[3:]})?" for name in _MONTHS)
+_WEEKDAYS = _DAY_NAMES.split()
+_NUMBER_OF_MONTH = {
+    spelling: number
+    for names in _MONTH_NAMES
+    for number, name in enumerate(names.split(), 1)
+    for spelling in name.split("/")
+}
+_NUMBER_OF_MONTH |= {name[:3]: at for at, name in enumerate(_MONTH_NAMES[0].split(), 1)}
+_MONTH = "|".join(sorted(_NUMBER_OF_MONTH, key=len, reverse=True))
 _DAY = r"(?P<day>\d{1,2})"
-_NAMED_DAY, _YEAR = rf"{_DAY}(?:st|nd|rd|th)?", r"(?:,? (?P<year>\d{4}))?"
+_TO = r"(?:\s?[-–]\s?|\s\w{1,5}\s)"
+"""Between the days of a span: 10-12 July, 10 to 12 July, 10 al 12 de julio."""
+_LAST = rf"{_TO}\d{{1,2}}(?:st|nd|rd|th|\.|º)?"
+_NAMED_DAY = rf"{_DAY}(?:st|nd|rd|th|\.|º)?"
+_OF, _YEAR = "(?: of| de)? ", r"(?:,?(?: de(?:l)?)? (?P<year>\d{4}))?"
 _DATES = [
     re.compile(pattern)
     for pattern in (
         rf"(?<!\d)(?P<year>\d{{4}})[-/](?P<month>\d{{1,2}})[-/]{_DAY}(?!\d)",
         rf"(?<!\d)(?P<month>\d{{1,2}})/{_DAY}/(?P<year>\d{{4}})(?!\d)",
-        rf"\b{_NAMED_DAY}(?: of)? (?P<month>{_MONTH})\b\.?{_YEAR}",
+        rf"\b{_NAMED_DAY}{_OF}(?P<month>{_MONTH})\b\.?{_YEAR}",
         rf"\b(?P<month>{_MONTH})\.? {_NAMED_DAY}\b{_YEAR}",
+        rf"\b{_NAMED_DAY}{_LAST}{_OF}(?P<month>{_MONTH})\b\.?{_YEAR}",
+        rf"\b(?P<month>{_MONTH})\.? \d{{1,2}}(?:st|nd|rd|th)?{_TO}{_NAMED_DAY}\b{_YEAR}",
     )
 ]
-"""2024-05-20, 5/20/2024, 20th of May 2024, May 20, 2024; the last two also without a year."""
+"""2024-05-20, 5/20/2024, 20th of May 2024, May 20, 2024, both days of a span; the last ones also
+without a year.
+"""
 _RELATIVE = {
     "today": (0, 0),
     "tonight": (0, 0),
@@ -60,7 +74,7 @@ def dates_in(folded: str) -> tuple[set[date], set[tuple[int, int]]]:
     for pattern in _DATES:
         for found in pattern.finditer(folded):
             name, day, year = found["month"], int(found["day"]), found["year"]
-            month = int(name) if name.isdigit() else _NUMBER_OF_MONTH[name[:3]]
+            month = int(name) if name.isdigit() else _NUMBER_OF_MONTH[name]
 
             if year:
                 full.add(_date(f"{year}-{month:02}-{day:02}"))
@@ -83,7 +97,8 @@ def computed_date(value: date, texts: Iterable[str], counts: Iterable[int]) -> s
     if nearest == 0:
         return "another format"
 
-    if (value.month, value.day) in partial and nearest < MOST_DAYS:
+    # where nobody said a year, there is nothing to complete it by but what is usual
+    if (value.month, value.day) in partial and (nearest < MOST_DAYS or not full):
         return "year completed"
 
     if {*map(abs, offsets)} & {count for count in counts if count <= MOST_DAYS}:

@@ -1,11 +1,11 @@
 """Argument and choice provenance of one trajectory, turn by turn."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain
 
-from synth.schemas import Observation, Source, ToolCall, Trajectory, Turn
+from synth.schemas import Observation, Scalar, Source, ToolCall, Trajectory, Turn, canonical_json
 from synth.text.provenance.arguments import (
     Argument,
     all_permitted,
@@ -18,12 +18,14 @@ from synth.text.provenance.arguments import (
 )
 from synth.text.provenance.choices.choosing import judged
 from synth.text.provenance.choices.wishes import wished
-from synth.text.provenance.dates import as_date, computed_date, days_between
-from synth.text.provenance.effect import Effectful, changes
+from synth.text.provenance.effect import TALKING_VERBS, Effectful, changes, first_word
+from synth.text.provenance.forms import written
+from synth.text.provenance.kinds.computation import computation
+from synth.text.provenance.kinds.kind import kind_of, made, parts
+from synth.text.provenance.kinds.sql import changes_rows, is_sql
 from synth.text.provenance.objects import is_identifier, stem
-from synth.text.provenance.quantities import computed, may_be_computed, quantities
 from synth.text.provenance.report import ArgumentFinding, Choice, ProvenanceReport, Sighting, Status
-from synth.text.provenance.seen import Seen
+from synth.text.provenance.seen import Seen, stands
 from synth.text.provenance.small_numbers import proven, small
 
 _ERROR = ("error", "traceback", "exception")
@@ -61,6 +63,8 @@ class _Episode:
         self.effectful = effectful
         self.seen = Seen()
         self.answers: list[tuple[str, str]] = []
+        self.made: list[str] = []
+        """Files that the agent made, and what it wrote there: a source for commands and paths."""
         self.findings: list[ArgumentFinding] = []
         self.choices: list[Choice] = []
         self.calls = [
@@ -75,17 +79,26 @@ class _Episode:
         """The scalars of an effectful call whose arguments can be read."""
         tool = self.tools.get(call.name)
         acts = changes(call.name, tool) if self.effectful is None else self.effectful(call.name)
-        readable = acts and call.parse_error is None
+        if call.parse_error is not None:
+            return []
 
-        return list(scalars(call.parsed(), parameters(tool))) if readable else []
+        found = list(scalars(call.parsed(), parameters(tool)))
+        texts = (one.value for one in found if isinstance(one.value, str))
+        # a tool that queries may be told to change, and an answer may be a statement
+        is_change = is_sql if first_word(call.name) in TALKING_VERBS else changes_rows
+        acts = acts or (self.effectful is None and any(map(is_change, texts)))
+
+        return found if acts else []
 
     def act(self, turn: Turn, calls: Sequence[tuple[ToolCall, Sequence[Argument]]]) -> None:
         """Judges a turn's calls by what came before it, then adds what followed."""
         for at, (call, arguments) in enumerate(calls):
             self._judge(turn.index, at, call.name, arguments)
 
-        for call in turn.tool_calls:
+        for call, arguments in calls:
             self.seen.wrote(call.arguments)
+            for one in arguments:
+                self.made += map(str.casefold, made(one, kind_of(one, call.name), call.name))
 
         question = "\n".join([turn.content or "", *(call.arguments for call in turn.tool_calls)])
         asked = {call.call_id: call for call in turn.tool_calls}
@@ -114,10 +127,13 @@ class _Episode:
         outermost = _texts([one for one in arguments if one.path == one.name])
 
         for one in arguments:
-            value = one.value
-            status, where = self._source(one, outermost)
-            self.findings.append(ArgumentFinding(turn, at, tool, one.path, value, status, where))
-            if not isinstance(value, str) or status is Status.EXEMPT:
+            value, status = one.value, None
+            for part, status, where in self._sources(one, tool, outermost):
+                found = ArgumentFinding(turn, at, tool, one.path, part, status, where)
+                self.findings.append(found)
+
+            composed = parts(one, kind_of(one, tool), tool) is not None
+            if composed or not isinstance(value, str) or status is Status.EXEMPT:
                 continue
 
             chosen = self._chosen(tool, one, value, texts - {value})
@@ -126,12 +142,34 @@ class _Episode:
                 proposed = any(value in question for question, _ in self.answers)
                 self.choices.append(Choice(turn, at, tool, one.path, value, *chosen, proposed))
 
-    def _source(self, argument: Argument, beside: set[str]) -> Verdict:
-        """How an argument is justified, and where its value was seen first."""
-        value = argument.value
-        if exempt(argument):
-            return Status.EXEMPT, None
+    def _sources(
+        self, whole: Argument, tool: str, beside: set[str]
+    ) -> Iterator[tuple[Scalar, Status, Sighting | None]]:
+        """Each value that an argument is judged by: itself, or what it is composed of."""
+        composed = parts(whole, kind_of(whole, tool), tool)
+        as_it_stands = composed is None or (composed and self.seen.first(whole.value) is not None)
 
+        if composed == [] or (as_it_stands and exempt(whole)):
+            yield whole.value, Status.EXEMPT, None
+        elif as_it_stands:
+            yield whole.value, *self._known(whole, beside)
+        else:
+            for one in composed or ():
+                own = (Status.EXEMPT, None) if self._is_own(str(one.value)) else None
+                yield one.value, *(own or self._known(one, beside))
+
+    def _is_own(self, text: str) -> bool:
+        """Whether the agent had made a file of this name or with it in, or both sides of an
+        address were seen.
+        """
+        folded, sides = text.casefold(), text.split("@")
+        made = any(stands(one, folded, number=folded.isdigit()) for one in self.made)
+
+        return made or (len(sides) == 2 and all(map(self.seen.first, sides)))
+
+    def _known(self, argument: Argument, beside: set[str]) -> Verdict:
+        """How a value is justified that must be, and where it was seen first."""
+        value = argument.value
         if isinstance(value, bool) or value in permitted(argument.schema):
             return _SCHEMA
 
@@ -147,41 +185,24 @@ class _Episode:
         if found is not None:
             return Status.OBSERVED, found
 
-        how = self._computation(argument)
+        how = computation(argument, self.seen)
         if how is not None:
             return Status.COMPUTED, Sighting(None, "computation", how)
 
-        return Status.UNJUSTIFIED, None
+        forms = written(value, type(value).__name__)
+        described = any(stands(self._schemas, text, number=is_n) for text, is_n in forms)
 
-    def _computation(self, argument: Argument) -> str | None:
-        """How a value follows from what was seen, None where it does not."""
-        value, seen = argument.value, self.seen
-        day = as_date(value)
-
-        if day is None and isinstance(value, str):
-            parts = [part.strip() for part in value.split(",")]
-            is_list = len(parts) > 1 and all(part and seen.first(part) for part in parts)
-            return "list" if is_list else None
-
-        prose = [piece.folded for piece in seen.pieces if not piece.source.startswith("tool:")]
-        documents = seen.objects.documents
-        if day is not None:
-            return computed_date(day, seen.shown, quantities(documents, prose).counts)
-
-        if not isinstance(value, int | float) or not may_be_computed(argument.name):
-            return None
-
-        words = [text for text in seen.shown if text[:1] not in ("{", "[")]
-        how = computed(value, argument.name, quantities(documents, [*prose, *words]))
-        if how is None and isinstance(value, int) and days_between(value, seen.shown):
-            return "days between"
-
-        return how
+        return _SCHEMA if described else (Status.UNJUSTIFIED, None)
 
     @cached_property
     def _names(self) -> frozenset[str]:
         """Stems of the names of all tools' arguments."""
         return frozenset(stem(name) for tool in self.tools.values() for name in properties(tool))
+
+    @cached_property
+    def _schemas(self) -> str:
+        """The schemas of all tools with their descriptions, which the agent was shown, folded."""
+        return canonical_json([*self.tools.values()]).decode().casefold()
 
     @cached_property
     def _named_by_schemas(self) -> frozenset[str]:

@@ -13,12 +13,7 @@ from synth.schemas.trajectory import Source
 from synth.text.leaks import leaks
 from tests.synth.importers.imports import imported
 
-DATA = Path(__file__).parents[4] / "shared" / "data"
-OWN = {"copied_text", "reference_to_help", "literal_of_guidance"}
-"""Findings about guidance; unjustified arguments and choices are the agents' own, guided or not,
-and are measured in docs/provenance.md.
-"""
-
+DATA = Path(__file__).parents[5] / "shared" / "data"
 SPEAK_OF_HIDDEN_ATTEMPTS = {"toolbench": 9, "whowhen_ag": 3}
 """References that are true, as read: these agents had been shown attempts that their transcripts do
 not hold (failed branches of a search,
@@ -70,7 +65,7 @@ def test_at_most_one_in_a_hundred_real_trajectories_raises_a_false_alarm() -> No
                 continue
             found = {
                 leak.kind for leak in leaks(entry.trajectory, lesson(rng.choice(others)), since=0)
-            } & OWN
+            }
             kinds[folder.name].update(found)
             scanned[folder.name] += 1
             true = {"reference_to_help"} if folder.name in SPEAK_OF_HIDDEN_ATTEMPTS else set()

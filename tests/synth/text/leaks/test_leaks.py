@@ -145,17 +145,20 @@ LITERALS = [
     Turn(0, tool_calls=(ToolCall.received("c1", "search", '{"query": "V-6630"'),)),
 ]
 ARGUMENTS = [
+    does("cancel_order", order_id="O-9173"),
+    does("refund", amount=482.15),
+    does("cancel_order", order_id="X/20417"),
+]
+INVENTED = [
     does("cancel_order", order_id="O-7777"),
     does("refund", amount=913.37),
     does("cancel_order", order_id="O-55121"),
 ]
-CHOICES = [does("cancel_order", order_id="O-5513")]
 PLANTED = [
     *[("copied_text", turn) for turn in COPIED],
     *[("reference_to_help", turn) for turn in REFERENCES],
     *[("literal_of_guidance", turn) for turn in LITERALS],
     *[("unjustified_argument", turn) for turn in ARGUMENTS],
-    *[("unjustified_choice", turn) for turn in CHOICES],
 ]
 
 
@@ -170,6 +173,20 @@ def test_every_planted_leak_is_found(kind: str, turn: Turn) -> None:
     found = leaks(told(says("Let me see."), turn))
     assert kind in {leak.kind for leak in found}
     assert {leak.turn for leak in found} == {3}
+
+
+@pytest.mark.parametrize("turn", INVENTED)
+@pytest.mark.parametrize("guidance", [GUIDANCE, None, ""])
+def test_what_an_agent_makes_up_by_itself_is_no_leak(turn: Turn, guidance: str | None) -> None:
+    assert leaks(told(turn, guidance=guidance)) == ()
+
+
+def test_an_entity_that_nothing_singles_out_is_a_leak_where_the_guidance_names_it() -> None:
+    guess = does("cancel_order", order_id="O-5513")
+    named = "The right one of the two is O-5513."
+    found = leaks(told(guess, guidance=named))
+    assert [(leak.kind, leak.turn) for leak in found] == [("unjustified_choice", 2)]
+    assert leaks(told(guess)) == ()
 
 
 CLEAN = [
@@ -248,7 +265,8 @@ def test_after_a_failed_call_an_agent_may_speak_of_an_earlier_attempt_but_of_no_
 
 def test_a_yes_to_the_entity_that_the_agent_named_justifies_no_choice() -> None:
     proposal = Turn(0, "Shall I cancel O-5513?", observations=(Observation("Yes.", Source.USER),))
-    found = leaks(told(proposal, does("cancel_order", order_id="O-5513")))
+    turns = (proposal, does("cancel_order", order_id="O-5513"))
+    found = leaks(told(*turns, guidance="Take O-5513."))
     assert [(leak.kind, leak.turn) for leak in found] == [("unjustified_choice", 3)]
 
 
@@ -259,11 +277,10 @@ def test_a_short_guidance_is_one_run_of_words() -> None:
     ] == ["copied_text"]
 
 
-def test_without_guidance_only_references_and_choices_can_be_found() -> None:
+def test_without_guidance_only_references_can_be_found() -> None:
     assert leaks(told(says("I look at O-9173."), guidance=None)) == ()
-    assert [
-        leak.kind for leak in leaks(told(does("cancel_order", order_id="O-7777"), guidance=None))
-    ] == ["unjustified_argument"]
+    found = leaks(told(thinks("The hint says so."), guidance=None))
+    assert [leak.kind for leak in found] == ["reference_to_help"]
 
 
 def refuse(name: str, config: Any) -> Env:

@@ -9,7 +9,7 @@ from synth.importers.records import Imported
 from synth.text.provenance import provenance
 from tests.synth.importers.imports import imported
 
-DATA = Path(__file__).parents[4] / "shared" / "data"
+DATA = Path(__file__).parents[5] / "shared" / "data"
 needs_real_data = pytest.mark.skipif(
     not DATA.is_dir(), reason="real trajectories absent: ../shared/data"
 )

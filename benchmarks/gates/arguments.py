@@ -1,0 +1,202 @@
+"""Arguments by kind: honest episodes that are dropped, unguided ones that are called leaking, and
+invented values that pass; the trivial gate beside: every argument must stand verbatim.
+
+Run: `python -m benchmarks.gates.arguments [--pairs REQUESTS COMMANDS]` (two files, line by line:
+what was asked in words, and a command line that does it).
+"""
+
+import argparse
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from random import Random
+
+from benchmarks.gates.honest import commands, planned, trajectory
+from benchmarks.gates.invented import context, in_code, structured, with_call
+from benchmarks.gates.table import Rate
+from benchmarks.real_trajectories import DATA, real
+from synth.schemas import Observation, Source, ToolCall, Trajectory, Turn
+from synth.stats.intervals import clopper_pearson
+from synth.text.leaks import leaks
+from synth.text.provenance import provenance
+
+COUNT = 300
+WORLDS = {"storefront": 1, "sql": 1, "textworld": 12}
+"""World -> of how many tasks one is played: a game of TextWorld takes seconds to make."""
+TAU = ("tau1", "tau1_retail", "agentrx_tau", "tau2_airline", "tau2_retail", "tau2_grok")
+REAL = {
+    "SWE-agent": ("sweagent_demos",),
+    "ToolBench": ("toolbench",),
+    "tau": (*TAU, "tau2_es", "tau2_retail_multi"),
+    "FireAct": ("fireact",),
+}
+FALSE_ALARMS, MISSES = "false alarms", "misses"
+
+
+def unjustified(one: Trajectory) -> bool:
+    """Whether any argument has no source."""
+    return bool(provenance(one).unjustified)
+
+
+def not_verbatim(one: Trajectory) -> bool:
+    """The trivial gate: whether any text of an argument stands in nothing that was shown."""
+    shown, found = context(one), False
+    for turn in one.turns:
+        for call in turn.tool_calls:
+            values = call.parsed() if call.parse_error is None else {}
+            texts = [value for value in values.values() if isinstance(value, str)]
+            found = found or any(text.casefold() not in shown for text in texts)
+
+    return found
+
+
+def dropped(source: str, episodes: Sequence[Trajectory], *, honest: bool = True) -> list[Rate]:
+    """How many of these are flagged; of real ones nobody knows which are honest."""
+    n, what = len(episodes), FALSE_ALARMS if honest else "flagged, truth unknown"
+    trivial = sum(map(not_verbatim, episodes))
+
+    return [
+        Rate(source, "provenance", what, sum(map(unjustified, episodes)), n, "at most 2 %"),
+        Rate(source, "verbatim (trivial)", what, trivial, n, ""),
+    ]
+
+
+def leaking(episodes: Sequence[Trajectory], seed: int = 5) -> int:
+    """How many unguided episodes leak what another task's user and tools said, by any kind."""
+    rng, alarms, texts = Random(seed), 0, [lesson(one) for one in episodes]
+
+    for one in episodes:
+        # the same users stand in several folders, under other ids
+        asked = _first_words(one)
+        others = [
+            text
+            for text, other in zip(texts, episodes, strict=True)
+            if other.task_id != one.task_id and _first_words(other) != asked
+        ]
+        alarms += bool(others) and bool(leaks(one, rng.choice(others), since=0))
+
+    return alarms
+
+
+def _first_words(one: Trajectory) -> str:
+    """What the first person said."""
+    heard = [*one.opening, *(told for turn in one.turns for told in turn.observations)]
+    return next((told.content for told in heard if told.source is Source.USER), "")
+
+
+def lesson(one: Trajectory) -> str:
+    """What a careless reflector would write: the user's words, and what a tool said midway."""
+    heard = [*one.opening, *(told for turn in one.turns for told in turn.observations)]
+    user = [told.content for told in heard if told.source is Source.USER] or [""]
+    tools = [told.content for told in heard if told.source is Source.TOOL] or [""]
+    facts = tools[len(tools) // 2]
+
+    return f"Before you act, check: {user[0][:400]}\nThe tools say enough: {facts[:300]}"
+
+
+def missed(source: str, episodes: Iterable[Trajectory], seed: int = 3) -> list[Rate]:
+    """Invented values in the place of observed ones, one an episode, that pass."""
+    rng, passed, trivial, n = Random(seed), 0, 0, 0
+
+    for one in episodes:
+        found = structured(one, rng)
+        if found is not None:
+            n += 1
+            values = [str(finding.value) for finding in provenance(found[0]).unjustified]
+            passed += found[1] not in values
+            trivial += not not_verbatim(found[0])
+
+    return [
+        Rate(f"{source}, structured", "provenance", MISSES, passed, n, "0 %"),
+        Rate(f"{source}, structured", "verbatim (trivial)", MISSES, trivial, n, ""),
+    ]
+
+
+def missed_in_code(source: str, episodes: Iterable[Trajectory], seed: int = 3) -> list[Rate]:
+    """The same for a word of the last call's program that has a digit and stood in the context."""
+    rng, passed, trivial, n = Random(seed), 0, 0, 0
+
+    for one in episodes:
+        turn = len(one.turns) - 1
+        calls = one.turns[turn].tool_calls
+        values = calls[0].parsed() if calls and calls[0].parse_error is None else {}
+        name, code = next(iter(values.items()), ("", ""))
+        found = in_code(code, context(one), rng) if isinstance(code, str) else None
+        if found is not None:
+            changed = with_call(one, turn, 0, json.dumps({**values, name: found[0]}))
+            n, passed = n + 1, passed + (not unjustified(changed))
+            trivial += not not_verbatim(changed)
+
+    return [
+        Rate(f"{source}, in code", "provenance", MISSES, passed, n, "at most 25 %"),
+        Rate(f"{source}, in code", "verbatim (trivial)", MISSES, trivial, n, ""),
+    ]
+
+
+def pairs(requests: Path, lines: Path, count: int = 1500, seed: int = 8) -> list[Trajectory]:
+    """Command lines of others with the words that asked for them."""
+    told = zip(requests.read_text().splitlines(), lines.read_text().splitlines(), strict=True)
+    drawn = Random(seed).sample([pair for pair in told if all(pair)], count)
+
+    return [
+        trajectory(
+            str(at),
+            [Observation(asked, Source.USER)],
+            [Turn(0, tool_calls=(ToolCall.received("c", "bash", json.dumps({"command": line})),))],
+        )
+        for at, (asked, line) in enumerate(drawn)
+    ]
+
+
+def rows(count: int = COUNT) -> list[Rate]:
+    """All rates, worlds first; of real trajectories where these are there."""
+    found: list[Rate] = []
+    for world, each in WORLDS.items():
+        episodes = planned(world, count // each)
+        found += [*dropped(world, episodes), *missed(world, episodes)]
+        found += missed_in_code(world, episodes) if world == "sql" else []
+
+    by_hand = list(commands(rounds=13))
+    found += [*dropped("commands by hand", by_hand), *missed_in_code("commands by hand", by_hand)]
+
+    for source, folders in REAL.items() if DATA.is_dir() else ():
+        by_folder = [[one for one in real([name]) if one.turns] for name in folders]
+        episodes = list(chain.from_iterable(by_folder))
+        alarms = sum(leaking(each) for each in by_folder)
+        found += dropped(source, episodes, honest=False)
+        found.append(Rate(source, "leaks", FALSE_ALARMS, alarms, len(episodes), "at most 1 %"))
+        found += missed(source, episodes)
+
+    return found
+
+
+def shown(rates: Iterable[Rate]) -> Iterator[str]:
+    """A table's lines, with exact one-sided 95 % bounds."""
+    yield "| source | gate | what | of | rate | at most (95 %) | target |"
+    yield f"|{'---|' * 7}"
+    for one in rates:
+        high = clopper_pearson(one.hits, one.n, 0.9)[1]
+        share = f"{100 * one.hits / one.n:.1f} %" if one.n else ""
+        counts = f"{one.hits} of {one.n}"
+        line = (one.source, one.gate, one.what, counts, share, f"{100 * high:.1f} %", one.target)
+        yield f"| {' | '.join(line)} |"
+
+
+def main() -> None:
+    """Prints the table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gates.arguments")
+    parser.add_argument("--pairs", nargs=2, type=Path, metavar=("REQUESTS", "COMMANDS"))
+    given = parser.parse_args().pairs
+
+    if given is None:
+        found = rows()
+    else:
+        episodes = pairs(*given)
+        found = [*dropped("pairs", episodes), *missed_in_code("pairs", episodes)]
+
+    print("\n".join(shown(found)))
+
+
+if __name__ == "__main__":
+    main()

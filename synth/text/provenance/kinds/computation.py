@@ -1,0 +1,32 @@
+"""How a value follows from what was seen, by a computation that its kind allows."""
+
+from synth.text.provenance.arguments import Argument
+from synth.text.provenance.dates import as_date, computed_date, days_between
+from synth.text.provenance.quantities import computed, may_be_computed, quantities
+from synth.text.provenance.seen import Seen
+
+
+def computation(argument: Argument, seen: Seen) -> str | None:
+    """The computation in words: of a list its parts, of a date, of a number; None where none is."""
+    value = argument.value
+    day = as_date(value)
+
+    if day is None and isinstance(value, str):
+        parts = [part.strip() for part in value.split(",")]
+        is_list = len(parts) > 1 and all(part and seen.first(part) for part in parts)
+        return "list" if is_list else None
+
+    prose = [piece.folded for piece in seen.pieces if not piece.source.startswith("tool:")]
+    documents = seen.objects.documents
+    if day is not None:
+        return computed_date(day, seen.shown, quantities(documents, prose).counts)
+
+    if not isinstance(value, int | float) or not may_be_computed(argument.name):
+        return None
+
+    words = [text for text in seen.shown if text[:1] not in ("{", "[")]
+    how = computed(value, argument.name, quantities(documents, [*prose, *words]))
+    if how is None and isinstance(value, int) and days_between(value, seen.shown):
+        return "days between"
+
+    return how
