@@ -22,7 +22,7 @@ THIS_IN = $(1)/bin/python $(CHECKOUT)
 # A machine that sets this has every process of the tests, and there are thousands, compile the whole package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: quickstart test attack test-slow test-train test-loaders test-verifiers test-types ray-smoke chaos nightly vllm-smoke lint hooks bench lock licences sbom clean
+.PHONY: quickstart test attack test-slow test-train test-loaders test-verifiers test-types ray-smoke chaos nightly vllm-smoke lint hooks bench bench-gates lock licences sbom clean
 
 .venv/.ready: pyproject.toml $(wildcard supply/locks/*.txt)
 	$(PYTHON) -m venv .venv
@@ -162,6 +162,9 @@ $(SBOM)/.ready:
 sbom: .venv/.ready $(SBOM)/.ready  ## what .venv holds as CycloneDX JSON in sbom.json, its licences looked at; ENVIRONMENT=... for another
 	$(SBOM)/bin/cyclonedx-py environment --pyproject pyproject.toml --of JSON --output-reproducible -o sbom.json $(or $(ENVIRONMENT),.venv)/bin/python
 	$(BIN)/python -m supply.licences --bill sbom.json
+
+bench-gates: .venv/.ready  ## what each gate misses and turns away without cause, source by source; real trajectories where they lie in ../shared/data
+	$(BIN)/python -m benchmarks.gates
 
 bench: .venv/.ready  ## every measured claim of docs/performance.md
 	$(BIN)/python -m benchmarks
