@@ -28,16 +28,16 @@ def proposed(
     dropped: Sequence[int] = (),
     pivots: Sequence[int] = (),
 ) -> dict[int, str]:
-    """At most `most` turns, each with the rule that proposes it: from a judge's list, the pivots of
-    retries that passed, the turns at which the success potential fell, and four rules in turn, each turn once.
+    """At most `most` turns, each with the rule that proposes it, one of each rule in turn, each turn
+    once.
 
-    `judge`: the turns that a judge suspects, in its order. `retry`: those in `pivots`. `drop`: those in `dropped`, the lowest
-    first, where the stage `topology` ran before. `departure`: the first turn after which no success
-    among the task's trials was ever in the same state. `effect`: turns that changed the state and
-    were not refused, the latest first. `error`: turns answered by an error, the first first.
-    `last`: the last turn. Turns that the policy did not decide are never proposed.
+    `judge`: the turns that a judge suspects, in its order. `retry`: those in `pivots`, of retries
+    that passed. `drop`: those in `dropped`, the lowest first, where the stage `topology` ran before.
+    `effect`: turns that changed the state and were not refused, the latest first. `departure`: the
+    first turn after which no success among the task's trials was ever in the same state. `error`:
+    turns answered by an error, the first first. `last`: the last turn. Turns that the policy did
+    not decide are never proposed.
     """
-
     turns = {turn.index: turn.state_key for turn in _own(trajectory)}
     keys = [trajectory.opening_state_key, *(turn.state_key for turn in trajectory.turns)]
     refused = [at for at in turns if any(one.error for one in trajectory.turns[at].observations)]

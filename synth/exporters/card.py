@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection
 
+from synth.exporters.evidence_class import told
 from synth.exporters.kinds.skills import SKILLS
 from synth.exporters.notes import most_first, notes
 from synth.exporters.tally import ExportCounts
@@ -38,7 +39,7 @@ def card(tally: ExportCounts, files: Collection[str]) -> str:
                 "size_categories": [size_category(tally.rows)],
             }
         ).rstrip(),
-        *[line for note in notes(tally) for line in (in_markdown(note), "")],
+        *[line for note in _said(tally) for line in (in_markdown(note), "")],
         f"# {tally.kind.title}",
         "",
         f"{tally.rows} rows{_loss(tally)}; form "
@@ -59,6 +60,14 @@ def card(tally: ExportCounts, files: Collection[str]) -> str:
         lines += _table(f"Rows by {column}", column, counter)
 
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _said(tally: ExportCounts) -> list[str]:
+    """Warnings, then what the rows rest on, then all other notes."""
+    found = list(notes(tally))
+    warnings = sum(note.startswith("WARNING") for note in found)
+    found[warnings:warnings] = [told(tally.evidence)] if tally.evidence else []
+    return found
 
 
 def size_category(rows: int) -> str:

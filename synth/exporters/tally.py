@@ -2,12 +2,14 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
 from synth.datasets.release import LeftOut, Lineage, ReleaseRefusal, held_out, may_leave
+from synth.exporters.evidence_class import evidence_of
 from synth.exporters.form import Form
 from synth.exporters.kind import (
     ControlTokenPolicy,
@@ -52,6 +54,8 @@ class ExportCounts(LeftOut):
     composition: dict[str, Counter[str]] = field(
         default_factory=lambda: {column: Counter() for column in COLUMNS}
     )
+    evidence: Counter[str] = field(default_factory=Counter)
+    """Rows by what their label or verdict rests on; kinds of tasks have neither."""
     remarks: list[str] = field(default_factory=list)
     """What the kind has to say beside its counts."""
     beside: dict[str, Callable[[], bytes]] = field(default_factory=dict)
@@ -110,6 +114,8 @@ class ExportCounts(LeftOut):
             (self.masked if masked else self.counts)[name.removeprefix(MASKED)] += count
 
         self.seen.add(known)
+        with suppress(TypeError):
+            self.evidence[evidence_of(row)] += 1
 
         for column, counter in self.composition.items():
             if hasattr(lineage, column):
@@ -130,6 +136,7 @@ class ExportCounts(LeftOut):
             "unsaid": self.unsaid,
             "left_out": self.left_out,
             "filtered": self.filtered,
+            **({"evidence": self.evidence} if self.evidence else {}),
             **({"control_tokens": self.control_tokens} if self.control_tokens else {}),
         }
         return {

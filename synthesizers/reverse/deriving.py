@@ -125,8 +125,7 @@ class Derivation:
 
     async def _drafted(self, segment: Segment) -> tuple[Draft, Task]:
         """Writes the goal and the check of a subtrajectory; the task is not tested yet."""
-        ground = self.ground
-        walk = self.walk
+        ground, walk = self.ground, self.walk
         window = Window(
             ground.env,
             ground.env_config,

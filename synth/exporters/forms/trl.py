@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from synth.exporters.evidence_class import evidence_of
 from synth.exporters.exact_json import exact_json, holds_exactly
 from synth.exporters.form import Chat, Comparison, NotRepresentableError, Steps, Value, form
 from synth.exporters.kinds.labelled import LabelledRow
@@ -101,8 +102,10 @@ _form = partial(form, "trl", arguments="dict", holds=holds_exactly)
 _CHAT: dict[str, Value] = {
     "tools": lambda row: _exact(row.trajectory.tools),
     "masked_turns": masked_turns,
+    "evidence": evidence_of,
     **{name: partial(_tokens, name) for name in _TOKENS},
 }
+_LABEL: dict[str, Value] = {"evidence": evidence_of}
 _TURN: dict[str, Value] = {
     "prompt": lambda row: row.messages[:-1],
     "completion": lambda row: row.messages[-1:],
@@ -121,7 +124,7 @@ _STEP: dict[str, Value] = {
 PER_TURN = _form("sft_turn", _CHAT | _TURN, read=_turn_chat)
 SFT = _form("sft", _CHAT, read=_whole_chat, per_turn=PER_TURN)
 MEMORY = _form("memory", _CHAT, read=_whole_chat)
-DPO = _form("dpo", _CHAT | _PAIR, read=partial(_comparison, ("chosen", "rejected")))
-KTO = _form("kto", _CHAT, read=partial(_comparison, ("completion",)))
-PRM = _form("prm", _CHAT | _STEP, read=steps)
+DPO = _form("dpo", _CHAT | _LABEL | _PAIR, read=partial(_comparison, ("chosen", "rejected")))
+KTO = _form("kto", _CHAT | _LABEL, read=partial(_comparison, ("completion",)))
+PRM = _form("prm", _CHAT | _LABEL | _STEP, read=steps)
 RL = form("trl", "rl", {"tool_schemas": lambda row: _exact(row.tools)}, holds=holds_exactly)

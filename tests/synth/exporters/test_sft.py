@@ -69,6 +69,7 @@ def test_lineage_stands_in_columns(tmp_path: Path) -> None:
         "outcome": "success",
         "benchmark": None,
         "split": None,
+        "evidence": "declared",
         "reward": 1.0,
         "gold_informed": False,
         "prompt_token_ids": None,

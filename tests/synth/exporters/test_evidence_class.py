@@ -1,0 +1,29 @@
+"""The column `evidence`: what a row's label or verdict rests on."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from synth.exporters.evidence_class import evidence_of
+from synth.schemas import CheckResult
+from tests.synth.exporters.solved import export, trajectory
+
+
+@pytest.mark.parametrize(
+    ("checked", "evidence"), [(True, "exact"), (False, "declared")], ids=["checked", "imported"]
+)
+def test_a_chat_rests_on_the_environments_check_or_on_what_its_source_declares(
+    tmp_path: Path, checked: bool, evidence: str
+) -> None:
+    result = CheckResult(passed=True, parts=()) if checked else None
+    (row,), _ = export(tmp_path, msgspec.structs.replace(trajectory(), check_result=result))
+    assert row["evidence"] == evidence
+    card = next(tmp_path.rglob("README.md")).read_text()
+    first = card.split("\n---\n")[1].lstrip().splitlines()[0]
+    assert first == f"Evidence of the rows (column `evidence`): 1 {evidence}."
+
+
+def test_a_task_has_no_evidence() -> None:
+    with pytest.raises(TypeError, match="has no evidence"):
+        evidence_of(object())
