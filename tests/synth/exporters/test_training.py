@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from synth.exporters.folder.dataset_folder import DatasetFolder
-from synth.exporters.forms.trl import PER_TURN
+from synth.exporters.forms.trl import PER_TURN, SFT
 from tests.synth.exporters.solved import call, export_sft, result, trajectory
 
 ROOT = Path(__file__).resolve().parents[3]
