@@ -12,7 +12,8 @@ import msgspec
 
 from synth.engine.asking import Answer, RoleClient, RoleRequest, UnreadableError, prompt
 from synth.engine.study.stage_context import StageContext
-from synth.schemas import Completion, SampledBy, Trajectory, Turn
+from synth.ledger.typed import read
+from synth.schemas import METRICS, Completion, RetryLabel, SampledBy, Trajectory, Turn
 from synth.text.transcript.log import log_of
 
 JUDGE = "judge"
@@ -120,17 +121,18 @@ def solved_retries(stage: StageContext) -> Mapping[str, Mapping[int, Sequence[st
     """Failed trajectory -> pivot -> the retries from there that passed, of a `reflect_retry` before
     this stage.
     """
-    sql = (
-        "SELECT subject_id, turn, list(retry ORDER BY retry) FROM (SELECT subject_id, turn, "
-        "json_extract_string(detail, '$.retry') AS retry FROM scores WHERE metric = 'reflection' "
-        "AND value = 1 AND stage IN (FROM unnest(?))) WHERE retry IS NOT NULL GROUP BY 1, 2 "
-        "ORDER BY 1, 2"
-    )
-    found = dict[str, dict[int, Sequence[str]]]()
-    for identity, turn, retries in stage.select(sql, _before(stage)):
-        found.setdefault(identity, {})[turn] = tuple(retries)
+    stages = stage.run.ledger.state.stages
+    keys = {stages[name].stage_key for name in _before(stage)}
+    found = dict[str, dict[int, list[str]]]()
+    for row in read(stage.run.ledger, RetryLabel, METRICS[RetryLabel]):
+        retry = row.about.retry
+        if row.stage_key in keys and row.value == 1 and retry is not None and row.turn is not None:
+            found.setdefault(row.subject_id, {}).setdefault(row.turn, []).append(retry)
 
-    return found
+    return {
+        identity: {turn: sorted(retries) for turn, retries in sorted(turns.items())}
+        for identity, turns in sorted(found.items())
+    }
 
 
 def _before(stage: StageContext) -> list[str]:

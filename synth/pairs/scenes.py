@@ -215,7 +215,7 @@ def scenes(ledger: Ledger, metrics: Sequence[str], report: LeftOut) -> Iterator[
 def _with_one_success(
     connection: LedgerConnection, chunk: Sequence[Sequence[Experiment]]
 ) -> list[list[Experiment]]:
-    """The rows with the first of their continuations that passed alone: more of them are not read,
+    """The rows with the first of their continuations that passed alone, or their first: more of them are not read,
     and most of what a ledger holds may be continuations.
     """
     every = sorted({one for rows in chunk for row in rows for one in row.pos_ids})
@@ -223,7 +223,7 @@ def _with_one_success(
 
     def first(row: Experiment) -> Experiment:
         found = next((one for one in row.pos_ids if one in passed), None)
-        return msgspec.structs.replace(row, pos_ids=() if found is None else (found,))
+        return msgspec.structs.replace(row, pos_ids=row.pos_ids[:1] if found is None else (found,))
 
     return [[first(row) for row in rows] for rows in chunk]
 

@@ -11,11 +11,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from synth.boundary import FaultError, guard_async
 from synth.envs.audit.solutions import Solution, solution
 from synth.envs.bots import expert
 from synth.envs.conformance.finding import ConformanceRig
 from synth.envs.transcript import MAX_TURNS, Transcript, perform
-from synth.schemas import AgentTurn, Check, Env, Task
+from synth.schemas import AgentTurn, Check, Env, Fault, Task
 from synth.synthesizers.rejected import RejectedError
 from synth.synthesizers.reverse.check_predicates import check_in, verdict
 
@@ -91,10 +92,20 @@ async def passes_with(
     bench: ConformanceRig, task: Task, goal: str, most_turns: int = MAX_TURNS
 ) -> bool:
     """Whether the expert passes a task's check when it is told this goal in the place of the
-    task's own.
+    task's own. One that breaks at a text which it cannot read has not passed.
     """
     told = replace(task, goal=goal)
-    found = await bench.played(told, expert("correct"), max_turns=most_turns)
+    try:
+        found = await guard_async(
+            Fault.ENVIRONMENT,
+            "expert",
+            lambda: bench.played(told, expert("correct"), max_turns=most_turns),
+            None,
+        )
+    except FaultError as error:
+        if error.fault is not Fault.ENVIRONMENT:
+            raise
+        return False
 
     return found.verdict.passed
 

@@ -43,7 +43,7 @@ def from_hub(code: str, environment: dict[str, str]) -> Any:
 def features_on_disk(run: Path, name: str) -> str:
     from datasets import Features
 
-    (shard,) = (run / "datasets" / name).glob("*.parquet")
+    shard, *_ = sorted((run / "datasets" / name).glob("*.parquet"))
     return str(Features.from_arrow_schema(pq.read_schema(shard)))
 
 
@@ -90,7 +90,7 @@ def test_all_kinds_of_a_run_like_the_quickstart(
         re.MULTILINE,
     )
     assert re.search(
-        r"`critical_step`: an expected \d+\.\d% of the labels .* \(A/A control: \d+ of \d+ "
+        r"`critical_step`: at most an expected \d+\.\d% of the labels .* \(A/A control: \d+ of \d+ "
         r"accepted\)",
         card,
     )
@@ -123,7 +123,7 @@ def test_all_kinds_of_imported_attempts_with_what_nobody_recorded_called_so(
     tau: Path, hub: Hub, environment: dict[str, str]
 ) -> None:
     to = ("--repo", "set", "--license", "mit", "--yes")
-    assert "are attempts at public benchmarks (tau-bench/airline, tau-bench/retail)" in refused(
+    assert "are attempts at public benchmarks (tau-bench/airline, tau-bench/retail, " in refused(
         publish(tau, *to, **environment)
     )
     assert hub.repos == {}

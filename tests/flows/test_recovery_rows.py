@@ -151,7 +151,7 @@ def test_where_no_export_can_say_that_a_turn_carries_no_loss_they_take_no_place(
     tmp_path: Path,
 ) -> None:
     url = str(tmp_path / "run")
-    run_flow(flow({"recovery_share": 1.0}, {}), url)
+    run_flow(flow({"recovery_share": 1.0}, {"unroll": "whole"}), url)
     sql = "SELECT trajectory_id FROM decisions WHERE filter = 'select' AND reason = 'masked_turns'"
     assert (
         {identity for (identity,) in query(Ledger(url), sql).fetchall()} == recovered(url) != set()

@@ -64,7 +64,10 @@ def test_a_dry_run_says_what_it_would_do_and_writes_nothing(imported: Path) -> N
         done.stdout
         == f"configs/quickstart.yaml: valid; on the 2 valid trajectories of {imported}: {stages}\n"
     )
-    assert "reverse_task, rollout, reflect_retry, failure_injection: not run" in done.stderr
+    assert (
+        "reverse_task, rollout, reflect_retry, critical_step, failure_injection: not run"
+        in done.stderr
+    )
     assert sorted(imported.rglob("*")) == before
 
 

@@ -33,7 +33,7 @@ def shell(folder: Path, line: str, **environment: str) -> Done:
         env=os.environ | environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
 
@@ -129,7 +129,7 @@ def test_what_nobody_foresaw_is_one_line_with_a_traceback_for_those_who_ask(
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=240,
         env=os.environ | {"SYNTH_DEBUG": "0"},
     )
     assert (plain.returncode, plain.stdout, plain.stderr) == (1, "", line)
@@ -138,7 +138,7 @@ def test_what_nobody_foresaw_is_one_line_with_a_traceback_for_those_who_ask(
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=240,
         env=os.environ | {"SYNTH_DEBUG": "1"},
     )
     assert asked.returncode == 1

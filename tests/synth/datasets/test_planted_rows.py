@@ -41,7 +41,7 @@ FLAWS: dict[str, tuple[dict[str, Any], str | None, set[str]]] = {
     "leak": ({}, "leaks", EVERY),
     "contamination": ({}, "contamination", EVERY),
     # what a continuation does at its turn is no copy, so kinds of single turns keep that row
-    "duplicate": ({}, "duplicates", EVERY - {"kto", "prm"}),
+    "duplicate": ({}, "duplicates", EVERY - {"dpo", "kto", "prm"}),
     "provenance": ({}, "provenance", CHATS | {"rl"}),
     "filter": ({}, "pdi", CHATS | {"rl"}),
     "outcome": ({"outcome": Outcome.UNKNOWN, "reward": None}, None, CHATS | {"attribution"}),

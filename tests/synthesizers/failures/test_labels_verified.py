@@ -14,7 +14,6 @@ import pytest
 from synth.ledger.ledger import Ledger
 from synth.schemas.trajectory import Trajectory
 from tests.synthesizers.failures.flows_of_failures import (
-    EXPERT,
     WAVERING,
     injected,
     injection_flow,
@@ -24,6 +23,7 @@ from tests.synthesizers.failures.verify_labels import Labelled, problems, verifi
 
 pytestmark = pytest.mark.slow
 
+SURE = {"policy": "expert", "profiles": "correct"}
 ERRING = {
     **WAVERING,
     "of": [{**WAVERING["of"][0], "weight": 0.85}, {**WAVERING["of"][1], "weight": 0.15}],
@@ -36,7 +36,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("verified")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SYNTH_STATE_DIR", str(folder / "state"))
-        for name, policy in (("wavering", WAVERING), ("sure", EXPERT)):
+        for name, policy in (("wavering", WAVERING), ("sure", SURE)):
             injected(
                 folder / name,
                 injection_flow({"per_task": 4, "repairs": 1}, models={"explorer": policy}),

@@ -245,7 +245,7 @@ def test_asked_for_no_samples_it_asks_for_none(tmp_path: Path) -> None:
 def test_a_deterministic_policy_is_asked_nothing_its_own_trial_says_what_it_does_unguided(
     tmp_path: Path,
 ) -> None:
-    models = {"explorer": {"policy": "expert", "profiles": "mixed"}}
+    models = {"explorer": {"policy": "expert", "profiles": "first_match"}}
     env = {"name": "storefront", "tasks": 12}
     run, reports, _ = run_flow(
         reflecting_flow("", {}, models=models, env=env), str(tmp_path / "run")
