@@ -81,6 +81,9 @@ def ledger_of(folder: Path) -> Ledger:
         "opening": (Observation("Bring the lamp, or the chair.", Source.USER),),
     }
     base, good = fork("a", task=task().task_id, **told)
+    # the same tool on both sides, since step labels stand in pairs of one tool
+    other = act(1, "take", arguments={"what": "chair"})
+    base = msgspec.structs.replace(base, turns=(base.turns[0], other))
     passed, lost, won = (
         run("passed", act(0), solved=True, task=task().task_id, **told),
         failed("lost"),
