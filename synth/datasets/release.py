@@ -84,9 +84,8 @@ TASKS = KindRule()
 class Lineage(msgspec.Struct, frozen=True):
     """What a row descends from.
 
-    `authors`: who wrote what is learnt; left out, whoever wrote the trajectory. `continuation`: it
-    repeats another trajectory up to the turn with loss, so being its copy says nothing of that
-    turn. `weak`: its label was not confirmed by a test.
+    `authors`: who wrote what is learnt; left out, whoever wrote the trajectory. `continuation`: one
+    turn of it is learnt, so being a copy of another trajectory says nothing of that turn. `weak`: its label was not confirmed by a test.
     """
 
     of: Trajectory | Task

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from synth.pairs.kept_steps import PASSED
 from synth.schemas import KtoLabel, PreferencePair, PrmLabel, Tier, Trajectory
 
 Evidence = Literal["exact", "tested", "counted", "declared", "observed"]
@@ -25,7 +26,7 @@ def evidence_of(row: Any) -> Evidence:
         case KtoLabel():
             return "exact" if about.method == _FLIP else "tested"
         case PrmLabel(tier=Tier.GOLD_RULE):
-            return "exact"
+            return "observed" if about.rule == PASSED else "exact"
         case PrmLabel(tier=Tier.STATISTICAL):
             return "observed"
         case PrmLabel():
