@@ -16,7 +16,9 @@ ORDER = r"\bO-\d+\b"
 """How an order is named."""
 OTHER, ANY, TOTAL = "other", "any", "total"
 """Claims about none of the shop's acts, about all of them, and about what an order costs."""
-_AMOUNT = re.compile(r"\$\s?(\d[\d,]*(?:\.\d+)?)|\b(\d[\d,]*(?:\.\d+)?) (?:dollars?|usd|eur)\b")
+_AMOUNT = re.compile(
+    r"\$\s?(\d[\d,]*(?:\.\d+)?)|\b(\d[\d,]{0,20}(?:\.\d+)?) (?:dollars?|usd|eur)\b"
+)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[.!?][\"')])\s+|\n+")
 _CLAUSE = re.compile(
     r"([,;:]\s+|\s[\u2013\u2014-]\s"

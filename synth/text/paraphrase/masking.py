@@ -4,8 +4,9 @@ import re
 from functools import lru_cache
 
 _ENTITY = re.compile(
-    r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"  # addresses
-    r"|[#$€£]?\w*\d[\w.,:/-]*"  # whatever holds a digit
+    # each begins where a run of such signs does, or a long run would be looked through from each sign
+    r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+"  # addresses
+    r"|(?<!\w)[#$€£]?\w*\d[\w.,:/-]*"  # whatever holds a digit
     r"|\b\w+_\w+\b"  # names of users and fields
     r"|(?<=[\w,;:'’)] )[A-ZÀ-Þ][\w'’-]*(?: [A-ZÀ-Þ][\w'’-]*)*"  # names within a sentence
 )
