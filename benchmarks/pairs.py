@@ -126,7 +126,8 @@ def measure(tasks: int = TASKS) -> Report:
         by_default = sum(1 for _ in preference_pairs(ledger, PairSettings(), plain))
         labels = sum(1 for _ in kto_labels(ledger, LabelSettings(include_scripted=True), kto))
         sound = sum(_sound(ledger, row) for row in rows)
-        for _ in step_labels(ledger, LabelSettings(include_statistical=True), steps):
+        wanted = LabelSettings(include_scripted=True, include_statistical=True)
+        for _ in step_labels(ledger, wanted, steps):
             pass
     for line in (
         _counted("candidates", report.candidates),
