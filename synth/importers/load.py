@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -11,6 +10,7 @@ from synth.importers.files.decompression import DAMAGE, Known, Unpacked, unpacke
 from synth.importers.files.folders import files
 from synth.importers.files.json_records import records
 from synth.importers.interchange.synth_run import NAME, StoredRun, stored_run, trials
+from synth.importers.nearest import nearest, saw, shape
 from synth.importers.records import (
     UNEXPECTED,
     WHOLE,
@@ -120,8 +120,11 @@ def _entries(file: Unpacked, format: str | Format, settings: ImportSettings) -> 
                 continue
 
             unknown.append(record)
-            reader = format_of(record.value) if format == "auto" else format
+            reader = format
+            if format == "auto":  # who names columns has said what the records are
+                reader = "messages" if settings.columns else format_of(record.value)
             if reader is not None:
+                file.seen = f"{reader if isinstance(reader, str) else 'plugin'}: {saw(record)}"
                 reader = importer(reader) if isinstance(reader, str) else reader
                 yield from reader.read(chain(unknown, found), settings)
                 yield from [replaced] if replaced.records else []
@@ -131,20 +134,12 @@ def _entries(file: Unpacked, format: str | Format, settings: ImportSettings) -> 
                 break
 
         if unknown:
-            yield whole.rejected("unknown_format", _shape(unknown[0].value))
+            value = unknown[0].value
+            told = "; ".join(filter(None, (shape(value), nearest(value))))
+            yield whole.rejected("unknown_format", told)
     except DAMAGE as error:
         yield whole.rejected("unreadable", f"it changed while it was read: {error}")
     except (ValueError, *UNEXPECTED) as error:
         yield whole.rejected("bad_record", explained(error))
     except MemoryError:
         yield whole.rejected("out_of_memory", "too large for this machine's memory: split it")
-
-
-def _shape(value: Any) -> str:
-    """A record's outline, for the message that nobody reads it: its first keys, or its type."""
-    if isinstance(value, dict):
-        return "object with " + ", ".join(repr(key) for key in list(value)[:8])
-
-    if isinstance(value, list):
-        return "array of " + (_shape(value[0]) if value else "nothing")
-    return f"JSON {type(value).__name__}"

@@ -23,7 +23,13 @@ IMPORTERS: dict[str, str] = {
     "atif": "synth.importers.interchange.atif:FORMAT",
     "claude_code": "synth.importers.agents.claude_code:FORMAT",
     "codex": "synth.importers.agents.codex:FORMAT",
-    "openai_messages": "synth.importers.interchange.openai_messages:FORMAT",
+    "swe_logs": "synth.importers.chats.formats:SWE",
+    "comparisons": "synth.importers.chats.formats:COMPARED",
+    "anthropic_messages": "synth.importers.chats.formats:ANTHROPIC",
+    "hermes": "synth.importers.chats.formats:HERMES",
+    "sharegpt": "synth.importers.chats.formats:SHAREGPT",
+    "openai_messages": "synth.importers.chats.formats:OPENAI",
+    "messages": "synth.importers.chats.formats:MESSAGES",
 }
 
 
