@@ -98,9 +98,7 @@ def entry(
     trajectory = _attempt(record, format, conversation, attempted, **about)
     declared = inside(record.value, "trial"), inside(record.value, "task_id")
     called = tuple(dict.fromkeys((*names, *names_of(record.value))))
-    return Imported(
-        attempted, trajectory, tuple(marks), declared=declared, names=called, **beside
-    )
+    return Imported(attempted, trajectory, tuple(marks), declared=declared, names=called, **beside)
 
 
 def _attempt(

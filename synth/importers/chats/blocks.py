@@ -13,7 +13,7 @@ from synth.importers.conversation import UNREAD_MASK, text_of, tool_call
 from synth.importers.records import Object, inside, is_object
 
 _SPEAKER = ("role", "from", "type", "sender", "speaker", "author")
-_WORDS = ("content", "value", "text", "parts", "message")
+_WORDS = ("content", "value", "text", "parts", "message", "system_prompt")
 
 
 class Answer(msgspec.Struct, frozen=True):

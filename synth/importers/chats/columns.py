@@ -46,7 +46,9 @@ def messages_of(value: Any, mapped: Mapping[str, str]) -> list[Any]:
     if isinstance(found, list):
         return found
 
-    keys = ", ".join(map(repr, list(value)[:8])) if isinstance(value, dict) else type(value).__name__
+    keys = (
+        ", ".join(map(repr, list(value)[:8])) if isinstance(value, dict) else type(value).__name__
+    )
     looked = mapped.get("messages", "messages, conversations, trajectory, ...")
     raise ValueError(f"no list of messages under {looked}: the record has {keys}")
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from synth.importers.actions.reading import read_actions
 from synth.importers.chats.blocks import Said, as_text, said
 from synth.importers.conversation import ConversationBuilder, joined
 from synth.importers.records import Object
@@ -17,9 +18,11 @@ of those that do not.
 """
 
 
-def dialogue(messages: Sequence[Any], system: Any = None) -> ConversationBuilder:
-    """The messages in a builder, `system` before them where they have no system prompt themselves.
-    Raises `ValueError`, with the message's index.
+def dialogue(
+    messages: Sequence[Any], system: Any = None, *, actions: bool = True
+) -> ConversationBuilder:
+    """The messages in a builder, `system` before them where they have no system prompt themselves;
+    `actions`: those that stand in texts become calls. Raises `ValueError`, with the message's index.
     """
     chat = ConversationBuilder()
     read = []
@@ -39,10 +42,12 @@ def dialogue(messages: Sequence[Any], system: Any = None) -> ConversationBuilder
     for index, (one, message) in enumerate(zip(read, messages, strict=True)):
         if one.role == "assistant":
             _answered(chat, one, message | {"at": index})
-            known |= {call["id"] for call in one.calls}
+            known |= {call["id"] for call in one.calls if call["id"]}
         else:
             _heard(chat, one, message, known)
 
+    if actions:
+        read_actions(chat.messages)
     return chat
 
 

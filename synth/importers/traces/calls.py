@@ -5,14 +5,15 @@ A call goes on with a conversation of its group (a trace, a session) whose messa
 Where it begins with none, it opens a conversation of its own: a sub-agent, a compacted context.
 """
 
-import json
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
 
+from synth.importers.actions.reading import read_actions
 from synth.importers.attempt import OPEN_END, End, count_labels, entry
+from synth.importers.chats.columns import parsed
 from synth.importers.conversation import ConversationBuilder, counted, goal_of, usage_of
 from synth.importers.records import (
     UNEXPECTED,
@@ -28,6 +29,8 @@ from synth.importers.records import (
 )
 from synth.schemas import Usage, content_hash
 
+_MOST_CALLS = 20_000
+"""Calls without a group that are held: these are closed together, in the order of the file."""
 _OPEN = 2_000
 """Groups that are held open: beyond that the one that was quiet for longest is closed."""
 
@@ -51,6 +54,8 @@ class Call(msgspec.Struct, kw_only=True):
     marks: list[ImportedLabel] = []
     names: tuple[str, ...] = ()
     """What the trace or the call is called."""
+    whole: bool = False
+    """Not a call, but a whole conversation: it stands where the group has no calls."""
 
 
 class _Chain(msgspec.Struct):
@@ -86,7 +91,9 @@ def conversations(
             group = call.group or ""
             groups.setdefault(group, []).append(call)
             groups.move_to_end(group)
-            if len(groups) > _OPEN:
+            if len(groups[group]) >= _MOST_CALLS:
+                yield from _closed(name, groups.pop(group), settings)
+            elif len(groups) > _OPEN:
                 yield from _closed(name, groups.popitem(last=False)[1], settings)
 
     for calls in groups.values():
@@ -95,8 +102,9 @@ def conversations(
 
 def _closed(name: str, calls: list[Call], settings: ImportSettings) -> Iterator[Entry]:
     """The conversations of one group, in the order in which they began."""
+    calls = [call for call in calls if not call.whole] or calls
     if all(call.order is not None for call in calls):
-        calls = sorted(calls, key=lambda call: str(call.order).zfill(24))
+        calls = sorted(calls, key=lambda call: _moment(str(call.order)))
 
     for chain in chained(calls):
         last = chain.calls[-1]
@@ -104,6 +112,11 @@ def _closed(name: str, calls: list[Call], settings: ImportSettings) -> Iterator[
             yield _entry(name, chain, settings)
         except (ValueError, *UNEXPECTED) as error:
             yield last.record.rejected("bad_record", explained(error))
+
+
+def _moment(order: str) -> str:
+    """A time that sorts as text: a count of digits, or ISO 8601."""
+    return order.zfill(24) if order.isdigit() else order.removesuffix("Z")
 
 
 def chained(calls: Sequence[Call]) -> list[_Chain]:
@@ -138,11 +151,7 @@ def message_key(message: Object) -> str:
     for call in message.get("tool_calls") or ():
         function = call.get("function") or {}
         arguments = function.get("arguments")
-        try:
-            arguments = json.loads(arguments) if isinstance(arguments, str) else arguments
-        except (ValueError, RecursionError):
-            pass
-        calls.append([function.get("name"), arguments or {}])
+        calls.append([function.get("name"), parsed(arguments) or {}])
 
     role = "system" if message["role"] == "developer" else message["role"]
     return content_hash([role, (message.get("content") or "").strip(), calls])
@@ -161,12 +170,11 @@ def _entry(name: str, chain: _Chain, settings: ImportSettings) -> Entry:
     calls, last = chain.calls, chain.calls[-1]
     builder = ConversationBuilder()
     builder.messages = chain.messages
+    read_actions(builder.messages)
     given = {id(one) for call in calls for one in call.given}
 
     # an answer whose call is not in the log was not seen to be sampled here
-    unseen = sum(
-        one["role"] == "assistant" and id(one) not in given for one in builder.messages
-    )
+    unseen = sum(one["role"] == "assistant" and id(one) not in given for one in builder.messages)
     conversation = builder.conversation()
     prompt = conversation.system_prompt or ""
     record = last.record if len(calls) == 1 else _together(calls)
@@ -208,6 +216,9 @@ def used(counts: Any) -> Usage | None:
     cached = counted(details, "cached_tokens") or counted(
         counts, "cache_read_input_tokens", "cached_tokens"
     )
-    sent, given = "prompt_tokens input_tokens input prompt", "completion_tokens output_tokens output"
+    sent, given = (
+        "prompt_tokens input_tokens input prompt",
+        "completion_tokens output_tokens output",
+    )
     found = usage_of({**counts, "hit": cached}, sent, f"{given} completion", "hit")
     return found if found.prompt_tokens or found.completion_tokens else None
