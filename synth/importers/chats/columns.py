@@ -89,7 +89,7 @@ def names_of(value: Any) -> tuple[str, ...]:
         holders = [value, *(value.get(key) for key in ("info", "metadata", "extra_info", "meta"))]
         for holder in holders:
             for key in NAMES if isinstance(holder, dict) else ():
-                name = holder[key] if key in holder else None
+                name = holder.get(key)
                 if isinstance(name, str | int) and not isinstance(name, bool) and name != "":
                     found[str(name)] = None
 

@@ -5,9 +5,9 @@ file may hold several sessions.
 from collections.abc import Iterator
 from typing import Any
 
+from synth.importers.attempt import count_labels, entry, in_order
 from synth.importers.chats.columns import names_of
 from synth.importers.chats.dialogue import dialogue
-from synth.importers.attempt import count_labels, entry, in_order
 from synth.importers.records import (
     UNEXPECTED,
     Entry,

@@ -25,8 +25,12 @@ _CHUNK = 1 << 20
 """Bytes that are read at once, and of the head by which the three forms are told apart."""
 
 
-def records(file: Unpacked, settings: ImportSettings) -> Iterator[Record | Rejection]:
-    """Every record of a file, or why it is none."""
+def records(
+    file: Unpacked, settings: ImportSettings, *, loose: bool = False
+) -> Iterator[Record | Rejection]:
+    """Every record of a file, or why it is none. `loose`: what is no JSON is a CSV, whatever its
+    columns are called.
+    """
     limit, whole = settings.max_record_bytes, file.record(WHOLE)
 
     with file.open() as stream:
@@ -35,7 +39,7 @@ def records(file: Unpacked, settings: ImportSettings) -> Iterator[Record | Rejec
         # incremental, since the head may end within a character
         text = _DECODER("surrogateescape").decode(head)
 
-        kind = table_kind(head)
+        kind = table_kind(head, loose=loose)
 
         if not head:
             yield whole.rejected("empty")

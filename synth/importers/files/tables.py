@@ -25,8 +25,10 @@ _HEADS = {*NAMES, *(name for names in COLUMNS.values() for name in names), "inpu
 """Names by one of which the first line of a CSV is known."""
 
 
-def table_kind(head: bytes) -> str | None:
-    """`parquet`, `arrow`, `stream`, `csv`, or None where the first bytes are none of these."""
+def table_kind(head: bytes, *, loose: bool = False) -> str | None:
+    """`parquet`, `arrow`, `stream`, `csv`, or None where the first bytes are none of these;
+    `loose`: any line of names is the head of a CSV.
+    """
     binary = next((kind for sign, kind in _SIGNS.items() if head.startswith(sign)), None)
     if binary is not None:
         return binary
@@ -35,7 +37,7 @@ def table_kind(head: bytes) -> str | None:
     if first.startswith(("{", "[")) or "," not in first:
         return None
     names = next(csv.reader([first]), [])
-    return "csv" if {name.strip() for name in names} & _HEADS else None
+    return "csv" if loose or {name.strip() for name in names} & _HEADS else None
 
 
 def rows(file: Unpacked, kind: str, settings: ImportSettings) -> Iterator[Record | Rejection]:

@@ -20,7 +20,18 @@ from synth.importers.records import (
 from synth.importers.traces.calls import Call, conversations
 from synth.importers.traces.sides import given, sent, with_usage
 
-_TYPES = "GENERATION SPAN EVENT AGENT TOOL CHAIN RETRIEVER EVALUATOR EMBEDDING GUARDRAIL".split()
+_TYPES = [
+    "GENERATION",
+    "SPAN",
+    "EVENT",
+    "AGENT",
+    "TOOL",
+    "CHAIN",
+    "RETRIEVER",
+    "EVALUATOR",
+    "EMBEDDING",
+    "GUARDRAIL",
+]
 _TRACE = ("traceId", "trace_id")
 
 
