@@ -65,10 +65,10 @@ def import_trajectories(
 
 def _columns(stated: Mapping[str, str] | Sequence[str]) -> dict[str, str]:
     """Keys by what they hold. Raises `ConfigError`."""
-    if isinstance(stated, Mapping):
-        pairs = list(stated.items())
-    else:
-        pairs = [(one.partition("=")[0], one.partition("=")[2]) for one in stated]
+    listed = (
+        stated.items() if isinstance(stated, Mapping) else (one.split("=", 1) for one in stated)
+    )
+    pairs = [(name, "".join(key)) for name, *key in listed]
 
     for name, key in pairs:
         if name not in COLUMNS or not key:

@@ -11,7 +11,7 @@ from typing import Any
 from synth.importers.actions.markup import Call, Written, named_call
 
 _ACTION = re.compile(
-    r"^[ \t]*(?:\*\*)?Action(?:[ \t]*\d+)?[ \t]*:(?:\*\*)?[ \t]*\n?(?P<action>.*)\Z",
+    r"^[ \t]*(?:\*\*)?Act(?:ion)?(?:[ \t]*\d+)?[ \t]*:(?:\*\*)?[ \t]*\n?(?P<action>.*)\Z",
     re.MULTILINE | re.DOTALL | re.IGNORECASE,
 )
 _INPUT = re.compile(
@@ -22,6 +22,9 @@ _INPUT = re.compile(
 _BRACKETS = re.compile(r"\A\s*(?P<name>[A-Za-z_][\w.-]*)\[(?P<input>.*)\]\s*\Z", re.DOTALL)
 _OBSERVED = re.compile(r"\n[ \t]*Observation[ \t]*\d*[ \t]*:.*\Z", re.DOTALL)
 _FENCE = re.compile(r"```(?P<language>[\w+-]*)[ \t]*\n(?P<body>.*?)\n?```", re.DOTALL)
+_NAMED_FENCE = re.compile(
+    r"\A(?P<name>\w+)[ \t]*\n+```[\w+-]*[ \t]*\n(?P<body>.*?)\n?```\s*\Z", re.DOTALL
+)
 _SHELLS = ("bash", "sh", "shell", "mswea_bash_command", "zsh")
 SHELL = "bash"
 """The tool that commands in fences are calls of."""
@@ -31,7 +34,7 @@ FREE = "act"
 
 def by_convention(text: str) -> Written | None:
     """The one action of a text; None where it has none, or more than one."""
-    return _react(text) or _json_body(text) or _fenced(text)
+    return _react(text) or _json_body(text) or by_command(text)
 
 
 def command(text: str, pattern: re.Pattern[str] = _FENCE) -> Written | None:
@@ -72,6 +75,9 @@ def _action(action: str) -> Call | None:
         given = value if isinstance(value, dict) else {"input": parts["input"].strip()}
         return parts["name"].strip("`* "), given
 
+    named = _NAMED_FENCE.match(action)
+    if named is not None:
+        return named["name"], {"input": named["body"]}
     brackets = _BRACKETS.match(action)
     if brackets is not None:
         return brackets["name"], {"input": brackets["input"]}
@@ -99,7 +105,8 @@ _SAID_OF_CALLS = {"arguments", "args", "action_input", "parameters", "params", "
 """Keys without which an object with a name is no call."""
 
 
-def _fenced(text: str) -> Written | None:
+def by_command(text: str) -> Written | None:
+    """The one command of a text, in a fence of a shell."""
     found = [one for one in _FENCE.finditer(text) if one["language"].lower() in _SHELLS]
     return command(text) if len(found) == 1 else None
 

@@ -161,7 +161,9 @@ def _fitting(
         return [one for one in candidates if _fits(row.pattern, one)]
     for key in row.keys:
         for named in (index["id"].get(key), list(_by_path(key, index)), index["tail"].get(key)):
-            found = [one for one in named or () if row.trial in (None, one.trial) or one.trial is None]
+            found = [
+                one for one in named or () if row.trial in (None, one.trial) or one.trial is None
+            ]
             if found:
                 return found
 
@@ -203,7 +205,9 @@ def _fits(pattern: str, one: Candidate) -> bool:
 def _narrowed(row: LabelRow, fits: list[Candidate]) -> list[Candidate]:
     """Those of the row's trial, then those that lie where its file does."""
     if row.trial is not None:
-        of_trial = [one for one in fits if row.trial == (one.number if one.trial is None else one.trial)]
+        of_trial = [
+            one for one in fits if row.trial == (one.number if one.trial is None else one.trial)
+        ]
         fits = of_trial or fits
     if len(fits) > 1:
         folder = row.record.file.rpartition("/")[0]

@@ -223,7 +223,9 @@ def test_step_labels_of_a_row_and_of_rows_of_their_own_are_scores(tmp_path: Path
     run = tmp_path / "run"
     import_trajectories(log, into=run, labels=[lines(tmp_path / "l", rows)], quiet=True)
     scores = Ledger(str(run)).frame("scores").collect()
-    found = [(one["turn"], one["value"]) for one in scores.to_dicts() if one["metric"] == "step_label"]
+    found = [
+        (one["turn"], one["value"]) for one in scores.to_dicts() if one["metric"] == "step_label"
+    ]
     assert sorted(found) == [(0, 0.0), (0, 1.0), (1, 1.0)]
 
 
