@@ -219,7 +219,7 @@ def test_one_task_number_with_two_instructions_is_two_tasks(tmp_path: Path) -> N
         ({"traj": [{"role": "user", "content": "hi"}]}, "no_turns"),
         ({"reward": "1.0"}, "bad_record"),
         ({"info": {"task": {}}}, "bad_record"),
-        ({"traj": [{"role": "agent", "content": "hi"}]}, "bad_record"),
+        ({"traj": [{"role": "critic", "content": "hi"}]}, "bad_record"),
     ],
 )
 def test_an_attempt_without_a_result_is_refused_and_the_others_come_in(
