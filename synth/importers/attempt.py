@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from synth.importers.chats.columns import names_of
 from synth.importers.conversation import goal_of, totals
+from synth.importers.identity.known import benchmark_of
 from synth.importers.records import WORDS, Entry, Imported, ImportedLabel, Record, inside
 from synth.schemas import (
     Conversation,
@@ -80,6 +81,7 @@ def entry(
     no_turns: str | None = "no answer of the model: no result, not a failure",
     beside: Mapping[str, Any] = {},
     names: tuple[str, ...] = (),
+    identified: bool = False,
     **about: Any,
 ) -> Entry:
     """An attempt at a task with its labels, as a format yields it; a rejection where the agent said
@@ -87,11 +89,14 @@ def entry(
 
     The task's `env` is the format, and its `goal` what the user first asked, where none is given;
     `task` are further fields of it, `beside` those of `Imported`, `about` what `_attempt` is told;
-    `names` is what the source calls the attempt, beside what its record says.
+    `names` is what the source calls the attempt, beside what its record says. A system prompt that
+    is the policy of a public benchmark stamps the attempt, unless the task was `identified` itself.
     """
     if not conversation.turns and no_turns is not None:
         return record.rejected("no_turns", no_turns)
 
+    if benchmark is None and not identified:
+        benchmark = benchmark_of(conversation.system_prompt or "", "policy")
     stated: dict[str, Any] = {"benchmark": benchmark, "split": split, **task}
     stated["goal"] = goal_of(conversation) if goal is None else goal
     attempted = Task.identified(env=env or format, origin=Origin.IMPORT, **stated)

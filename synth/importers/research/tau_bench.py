@@ -15,6 +15,7 @@ import msgspec
 
 from synth.importers.attempt import as_declared, entry, gold_action
 from synth.importers.chats.dialogue import dialogue
+from synth.importers.identity.known import benchmark_of
 from synth.importers.records import (
     Entry,
     ImportSettings,
@@ -81,7 +82,8 @@ def _read(record: Record, settings: ImportSettings) -> Entry:
         conversation,
         env=f"tau_bench/{domain or 'unknown'}",
         goal=task.instruction,
-        benchmark=f"tau-bench/{domain or 'test'}",
+        benchmark=benchmark_of(task.instruction, "task", "tau-bench"),
+        identified=bool(task.instruction),
         task={
             "gold": None if task.actions is None else gold,
             "script": {key: value for key, value in script.items() if value},

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from synth.importers.attempt import entry
+from synth.importers.identity.known import benchmark_of
 from synth.importers.records import (
     Blamed,
     Entry,
@@ -91,14 +92,13 @@ def _read(record: Record, settings: ImportSettings) -> Entry:
 
     answer = run.ground_truth if run.ground_truth is not None else run.groundtruth
     prompts = run.system_prompt if isinstance(run.system_prompt, dict) else {}
-    generated = any(message.name for message in run.history)
 
     return entry(
         record,
         "who_and_when",
         conversation,
         goal=run.question,
-        benchmark=f"who-and-when/{'algorithm-generated' if generated else 'hand-crafted'}",
+        benchmark=benchmark_of(run.question, "task", "who-and-when"),
         task={
             "env_config": {"system_prompts": prompts} if prompts else {},
             "script": {} if answer is None else {"answer": answer},
