@@ -120,9 +120,10 @@ def _entries(file: Unpacked, format: str | Format, settings: ImportSettings) -> 
                 continue
 
             unknown.append(record)
-            reader = format
-            if format == "auto":  # who names columns has said what the records are
-                reader = "messages" if settings.columns else format_of(record.value)
+            reader: str | Format | None = format
+            if format == "auto":  # who names the messages has said what the records are
+                named = "messages" in settings.columns
+                reader = "messages" if named else format_of(record.value)
             if reader is not None:
                 file.seen = f"{reader if isinstance(reader, str) else 'plugin'}: {saw(record)}"
                 reader = importer(reader) if isinstance(reader, str) else reader

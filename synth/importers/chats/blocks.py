@@ -196,8 +196,8 @@ def _part(found: Said, part: Any) -> None:
     if isinstance(part, str):
         found.texts.append(part)
     elif what == "thoughts" or (isinstance(part, dict) and part.get("thought") is True):
-        keys = (kind, "thinking", "text", "content", "reasoning", "summary")
-        told = next((part[key] for key in keys if isinstance(part.get(key), str)), None)
+        named = (kind, "thinking", "text", "content", "reasoning", "summary")
+        told = next((part[key] for key in named if isinstance(part.get(key), str)), None)
         found.thoughts += [told] if told else []
         if told is None or part.get("signature"):
             found.unread.append(part)
@@ -219,7 +219,7 @@ def _part(found: Said, part: Any) -> None:
 def _given(part: Object) -> Any:
     """What stands in the answer of a tool, under whichever key."""
     keys = ("content", "response", "result", "output", "value", "text")
-    given = next((part[key] for key in keys if part.get(key) is not None), None)
+    given: Any = next((part[key] for key in keys if part.get(key) is not None), None)
     if is_object(given, "type", "value"):  # of the Vercel AI SDK: {"type": "json", "value": ...}
         given = given["value"]
     return given

@@ -87,8 +87,8 @@ def names_of(value: Any) -> tuple[str, ...]:
     found: dict[str, None] = {}
     if isinstance(value, dict):
         holders = [value, *(value.get(key) for key in ("info", "metadata", "extra_info", "meta"))]
-        for holder in holders:
-            for key in NAMES if isinstance(holder, dict) else ():
+        for holder in (one for one in holders if isinstance(one, dict)):
+            for key in NAMES:
                 name = holder.get(key)
                 if isinstance(name, str | int) and not isinstance(name, bool) and name != "":
                     found[str(name)] = None

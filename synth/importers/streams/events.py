@@ -58,7 +58,7 @@ class _Reader:
         self.chat, self.told = chat, Told()
         self._answer: Object | None = None
         self._response: Any = None
-        self._calls: dict[Any, str] = {}
+        self._calls: dict[Any, Any] = {}
         """The id of the call that each action is."""
 
     def _act(self, response: Any, content: str | None, thought: str | None) -> Object:

@@ -121,7 +121,7 @@ class _About:
     def _reflection(
         self, one: Imported, after: Imported | None, told: Object, first: str
     ) -> Object:
-        trial, retry = one.trajectory, after and after.trajectory
+        trial, retry = one.trajectory, None if after is None else after.trajectory
         summary = self.tests.get(trial.trial, {}).get("test_summary")
         memo = memo_of(told.get("memo_after", told.get("response")), summary)
         return {

@@ -25,7 +25,7 @@ def sent(value: Any, history: list[Object] | None = None) -> list[Object]:
     with one. Empty where it holds none. Raises `ValueError`.
     """
     value = parsed(value)
-    system = None
+    system: Any = None
     if isinstance(value, dict):
         system = next((value[key] for key in _SYSTEM if value.get(key)), None)
         if is_object(system, parts=list):

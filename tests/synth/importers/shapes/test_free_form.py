@@ -87,6 +87,7 @@ def places(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [found for key in keys for found in [(*place, key), *places(value[key], (*place, key))]]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_a_record_with_any_part_replaced_is_read_or_refused_and_its_neighbours_come_in(
@@ -112,6 +113,7 @@ def test_a_record_with_any_part_replaced_is_read_or_refused_and_its_neighbours_c
         assert one.trajectory.turns
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(JSON, min_size=1, max_size=5))
 def test_any_json_lines_among_chats_end_no_import(lines: list[Any]) -> None:
@@ -139,6 +141,7 @@ def test_any_text_is_taken_apart_or_left_and_is_never_lost(text: str) -> None:
     assert messages[2]["content"] == "Observation: x"
 
 
+@pytest.mark.slow
 @given(st.lists(st.dictionaries(st.text(max_size=4), JSON, max_size=4), max_size=6))
 def test_any_labels_are_rows_or_rejections(rows: list[Any]) -> None:
     with TemporaryDirectory() as folder:
@@ -150,6 +153,7 @@ def test_any_labels_are_rows_or_rejections(rows: list[Any]) -> None:
     assert any(isinstance(one, LabelRow) and one.keys == ("a",) for one in found)
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=200))
 def test_a_table_of_broken_bytes_is_one_rejection(content: bytes) -> None:
     from tests.synth.importers.imports import imported

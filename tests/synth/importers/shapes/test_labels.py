@@ -274,6 +274,6 @@ def test_a_label_that_cannot_be_read_is_a_rejection_and_the_others_count(
 
 def test_labels_that_do_not_exist_end_the_import_before_it_begins(tmp_path: Path) -> None:
     log = lines(tmp_path / "log", [chat(1, id="b")])
-    with pytest.raises(ConfigError, match="--labels .*none does not exist"):
+    with pytest.raises(ConfigError, match=r"--labels .*none does not exist"):
         outcomes(tmp_path, log, tmp_path / "none")
     assert not (tmp_path / "run").exists()
