@@ -12,6 +12,7 @@ from synth.importers.records import Object
 
 _THOUGHT = re.compile(r"\A\s*<(think|thinking)>(?P<thought>.*?)</\1>\s*", re.DOTALL)
 _RESPONSE = re.compile(r"<tool_response>\s*(?P<answer>.*?)\s*</tool_response>", re.DOTALL)
+_BETWEEN = "\n</tool_response>\n<tool_response>\n"
 LOSS = {"weight": "zero_weight", "training": "not_trained"}
 """Keys of an answer that say whether it carries loss (OpenAI's fine-tuning, Axolotl), and the mask
 of those that do not.
@@ -104,7 +105,11 @@ def _heard(chat: ConversationBuilder, one: Said, message: Object, known: set[Any
 
 
 def _unpacked(content: str) -> list[str]:
-    """The answers that stand in tags within one message (Hermes); the content itself, else."""
+    """The answers that stand in tags within one message (Hermes), or with these between them
+    (LLaMA-Factory); the content itself, else.
+    """
+    if _BETWEEN in content and not content.lstrip().startswith("<tool_response>"):
+        return content.split(_BETWEEN)
     found = [match["answer"] for match in _RESPONSE.finditer(content)]
     return found if found and not _RESPONSE.sub("", content).strip() else [content]
 

@@ -52,7 +52,9 @@ def chats(record: Record, settings: ImportSettings, *, name: str) -> Found:
         return _chat(record, messages, settings, name=name, marks=marks)
 
     messages = messages_of(value, settings.columns)
-    return _chat(record, messages, settings, name=name)
+    label = value.get("kto_tag") if _is_dict(value) else None
+    marks = [ImportedLabel(PREFERRED, float(label))] if isinstance(label, bool) else []
+    return _chat(record, messages, settings, name=name, marks=marks)
 
 
 def _compared(
