@@ -16,7 +16,7 @@ _SPEAKER = ("role", "from", "type", "sender", "speaker", "author")
 _WORDS = ("content", "value", "text", "parts", "message", "system_prompt")
 
 
-class Answer(msgspec.Struct, frozen=True):
+class ToolAnswer(msgspec.Struct, frozen=True):
     """What a tool gave back."""
 
     content: str
@@ -32,7 +32,7 @@ class Said(msgspec.Struct):
     texts: list[str] = []
     thoughts: list[str] = []
     calls: list[Object] = []
-    answers: list[Answer] = []
+    answers: list[ToolAnswer] = []
     unread: list[Any] = []
     mask: str | None = None
     name: str | None = None
@@ -225,14 +225,14 @@ def _given(part: Object) -> Any:
     return given
 
 
-def _answer(message: Object, content: Any) -> Answer:
+def _answer(message: Object, content: Any) -> ToolAnswer:
     call_id = next((message[key] for key in _CALL_IDS[1:] if _text(message.get(key))), None)
     flags = (message.get(key) for key in ("error", "is_error", "isError"))
     failed = any(bool(flag) for flag in flags) or message.get("status") == "error"
     name = _text(message.get("name") or message.get("tool_name") or message.get("toolName"))
     if call_id is None and "role" not in message:
         call_id = _text(message.get("id"))
-    return Answer(as_text(content), call_id, name, failed)
+    return ToolAnswer(as_text(content), call_id, name, failed)
 
 
 def _beside(found: Said, message: Object) -> None:

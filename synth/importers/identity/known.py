@@ -16,7 +16,7 @@ LEAST = 0.6
 """Share of a sketch from which a text holds the text that was sketched."""
 
 
-class Known(NamedTuple):
+class KnownText(NamedTuple):
     """A text of a benchmark."""
 
     benchmark: str
@@ -25,11 +25,11 @@ class Known(NamedTuple):
 
 
 @cache
-def known() -> tuple[Known, ...]:
+def known() -> tuple[KnownText, ...]:
     """All texts that are known."""
     text = files("synth.importers.identity").joinpath("known.tsv").read_text("ascii")
     rows = (line.split("\t") for line in text.splitlines() if line)
-    return tuple(Known(name, kind, tuple(hashes.split())) for name, kind, hashes in rows)
+    return tuple(KnownText(name, kind, tuple(hashes.split())) for name, kind, hashes in rows)
 
 
 @cache

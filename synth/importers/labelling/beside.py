@@ -8,7 +8,7 @@ import msgspec
 
 from synth.importers.labelling.apply import labelled
 from synth.importers.labelling.load import labels_of
-from synth.importers.labelling.match import Candidate, Matches, candidate, matched
+from synth.importers.labelling.match import Labelable, Matches, candidate, matched
 from synth.importers.labelling.rows import LabelRow
 from synth.importers.load import opened
 from synth.importers.records import WHOLE, Format, Imported, ImportSettings, Rejection
@@ -48,13 +48,13 @@ def labels_for(
 
 def _candidates(
     sources: Sequence[Path], form: str | Format, settings: ImportSettings
-) -> list[Candidate]:
+) -> list[Labelable]:
     """Every trajectory of the sources that will come in, by what it may be called."""
-    found: list[Candidate] = []
+    found: list[Labelable] = []
     for file in opened(sources, format=form, settings=settings):
         if isinstance(file, Rejection):
             continue
-        own: list[Candidate] = []
+        own: list[Labelable] = []
         for entry in file.entries:
             if isinstance(entry, Rejection) and entry.locator == WHOLE:
                 own = []

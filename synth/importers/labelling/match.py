@@ -17,7 +17,7 @@ from synth.importers.records import Imported
 _ENDINGS = re.compile(r"(\.(gz|bz2|xz|zst|jsonl?|traj|parquet|arrow|csv|ndjson|log|txt))+$", re.I)
 
 
-class Candidate(msgspec.Struct, frozen=True):
+class Labelable(msgspec.Struct, frozen=True):
     """A trajectory that labels may name: its slot, what it is called, and where it lies."""
 
     slot: str
@@ -57,12 +57,12 @@ class Matches(msgspec.Struct):
     conflicts: int = 0
 
 
-def candidate(entry: Imported, path: str) -> Candidate:
+def candidate(entry: Imported, path: str) -> Labelable:
     """What labels may call a trajectory that lies at a path of this machine."""
     source = entry.trajectory.source or ""
     locator = source.split(":", 3)[2] if source.count(":") >= 3 else ""
     declared = entry.declared[0]
-    return Candidate(
+    return Labelable(
         entry.trajectory.slot_id,
         (entry.trajectory.trajectory_id, entry.trajectory.task_id, *entry.names),
         path,
@@ -74,7 +74,7 @@ def candidate(entry: Imported, path: str) -> Candidate:
 
 
 def matched(
-    rows: Iterable[LabelRow], candidates: Sequence[Candidate], key: re.Pattern[str] | None = None
+    rows: Iterable[LabelRow], candidates: Sequence[Labelable], key: re.Pattern[str] | None = None
 ) -> Matches:
     """Every row with its trajectory. `key` takes a name out of a path: its first group, or all of
     what it finds.
@@ -102,7 +102,7 @@ def matched(
 
 
 def _settle(
-    found: Matches, candidates: Sequence[Candidate], claimed: dict[str, list[LabelRow]]
+    found: Matches, candidates: Sequence[Labelable], claimed: dict[str, list[LabelRow]]
 ) -> None:
     """One row for each trajectory: rows that agree are one, rows that add up are joined."""
     for one in candidates:
@@ -136,10 +136,10 @@ def _joined(rows: Sequence[LabelRow]) -> LabelRow | None:
 
 
 def _index(
-    candidates: Sequence[Candidate], key: re.Pattern[str] | None
-) -> dict[str, dict[str, list[Candidate]]]:
+    candidates: Sequence[Labelable], key: re.Pattern[str] | None
+) -> dict[str, dict[str, list[Labelable]]]:
     """Trajectories by what they call themselves, and by what their paths call them."""
-    index: dict[str, dict[str, list[Candidate]]] = {"id": {}, "tail": {}, "base": {}}
+    index: dict[str, dict[str, list[Labelable]]] = {"id": {}, "tail": {}, "base": {}}
 
     for one in candidates:
         taken = key.search(f"{one.path}") if key is not None else None
@@ -154,8 +154,8 @@ def _index(
 
 
 def _fitting(
-    row: LabelRow, candidates: Sequence[Candidate], index: dict[str, dict[str, list[Candidate]]]
-) -> list[Candidate]:
+    row: LabelRow, candidates: Sequence[Labelable], index: dict[str, dict[str, list[Labelable]]]
+) -> list[Labelable]:
     """The trajectories that a row could mean, by the first of its keys that fits any."""
     if row.pattern is not None:
         return [one for one in candidates if _fits(row.pattern, one)]
@@ -170,7 +170,7 @@ def _fitting(
     return []
 
 
-def _by_path(key: str, index: dict[str, dict[str, list[Candidate]]]) -> Iterator[Candidate]:
+def _by_path(key: str, index: dict[str, dict[str, list[Labelable]]]) -> Iterator[Labelable]:
     """Those whose path has the longest tail with the key in common; `path#locator` is one record."""
     path, _, locator = key.replace("\\", "/").partition("#")
     parts = [part for part in path.split("/") if part not in ("", ".")]
@@ -180,7 +180,7 @@ def _by_path(key: str, index: dict[str, dict[str, list[Candidate]]]) -> Iterator
     if not near and not _ENDINGS.search(parts[-1]):
         near = [one for one in index["tail"].get(parts[-1], []) if one.tails[0] == parts[-1]]
 
-    def common(one: Candidate) -> int:
+    def common(one: Labelable) -> int:
         theirs = [part for part in one.path.split("/") if part]
         theirs[-1:] = [parts[-1]]
         same = 0
@@ -194,7 +194,7 @@ def _by_path(key: str, index: dict[str, dict[str, list[Candidate]]]) -> Iterator
             yield one
 
 
-def _fits(pattern: str, one: Candidate) -> bool:
+def _fits(pattern: str, one: Labelable) -> bool:
     """Whether a glob, or a regular expression after `re:`, fits an id or a path."""
     told = (*one.names, one.path, *one.tails)
     if pattern.startswith("re:"):
@@ -202,7 +202,7 @@ def _fits(pattern: str, one: Candidate) -> bool:
     return any(fnmatch(text, pattern) or fnmatch(text, f"*/{pattern}") for text in told)
 
 
-def _narrowed(row: LabelRow, fits: list[Candidate]) -> list[Candidate]:
+def _narrowed(row: LabelRow, fits: list[Labelable]) -> list[Labelable]:
     """Those of the row's trial, then those that lie where its file does."""
     if row.trial is not None:
         of_trial = [

@@ -18,7 +18,7 @@ _SOURCES = ("agent", "user", "environment")
 _SILENT = ("change_agent_state", "recall", "null", "pause", "resume", "condensation")
 
 
-class Told(msgspec.Struct):
+class EventFacts(msgspec.Struct):
     """What events say beside the conversation."""
 
     state: str | None = None
@@ -38,9 +38,9 @@ def recognised(value: Any) -> bool:
     return is_event and value.get("source") in _SOURCES and ("args" in value or "content" in value)
 
 
-def read_events(chat: ConversationBuilder, events: Sequence[Any]) -> Told:
+def read_events(chat: ConversationBuilder, events: Sequence[Any]) -> EventFacts:
     """Adds the events to a conversation. Raises `ValueError` for one that cannot be read."""
-    reader = _Reader(chat)
+    reader = _EventReader(chat)
     for place, event in enumerate(events):
         if not isinstance(event, dict):
             raise ValueError(f"event {place} is {type(event).__name__}, no object")
@@ -51,11 +51,11 @@ def read_events(chat: ConversationBuilder, events: Sequence[Any]) -> Told:
     return reader.told
 
 
-class _Reader:
+class _EventReader:
     """Holds the answer under way: actions with one response of the model belong to it."""
 
     def __init__(self, chat: ConversationBuilder) -> None:
-        self.chat, self.told = chat, Told()
+        self.chat, self.told = chat, EventFacts()
         self._answer: Object | None = None
         self._response: Any = None
         self._calls: dict[Any, Any] = {}

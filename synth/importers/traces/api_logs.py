@@ -18,7 +18,7 @@ from synth.importers.records import (
     inside,
     is_object,
 )
-from synth.importers.traces.calls import Call, conversations
+from synth.importers.traces.calls import ModelCall, conversations
 from synth.importers.traces.sides import about, given, sent, with_usage
 
 _REQUESTS = ("request", "req", "input", "inputs", "kwargs", "request_body", "requestBody", "params")
@@ -98,13 +98,13 @@ def _is_any(value: Any) -> bool:
     return request_and_response(value) is not None
 
 
-class _Reader:
+class _LogReader:
     """Reads the calls of one file; a response may go on with an earlier one of the same file."""
 
     def __init__(self) -> None:
         self.after: dict[str, list[Object]] = {}
 
-    def calls(self, record: Record) -> Iterator[Call | Rejection]:
+    def calls(self, record: Record) -> Iterator[ModelCall | Rejection]:
         """One call, or as many as the response has answers."""
         value = record.value
         sides = request_and_response(value)
@@ -126,7 +126,7 @@ class _Reader:
         session = next(filter(None, map(partial(_session, value, request), _SESSIONS)), None)
         for place, answer in enumerate(answers):
             part = record if len(answers) == 1 else record.part(f"choices/{place}", answer)
-            yield Call(
+            yield ModelCall(
                 record=part,
                 sent=messages,
                 given=with_usage(answer, response),
@@ -160,7 +160,7 @@ def _missing(value: Any) -> str:
 
 def _read(name: str) -> Callable[[Records, ImportSettings], Iterator[Entry]]:
     def read(records: Records, settings: ImportSettings) -> Iterator[Entry]:
-        return conversations(name, _Reader().calls, records, settings)
+        return conversations(name, _LogReader().calls, records, settings)
 
     return read
 

@@ -35,7 +35,7 @@ _OPEN = 2_000
 """Groups that are held open: beyond that the one that was quiet for longest is closed."""
 
 
-class Call(msgspec.Struct, kw_only=True):
+class ModelCall(msgspec.Struct, kw_only=True):
     """One call: the messages that it sent, and what came back, in a builder's form. `group` is the
     trace or session that it belongs to, `order` its place there.
     """
@@ -61,17 +61,17 @@ class Call(msgspec.Struct, kw_only=True):
 class _Chain(msgspec.Struct):
     keys: list[str]
     messages: list[Object]
-    calls: list[Call]
+    calls: list[ModelCall]
 
 
-Read = Callable[[Record], "Iterator[Call | Rejection]"]
+Read = Callable[[Record], "Iterator[ModelCall | Rejection]"]
 
 
 def conversations(
     name: str, read: Read, records: Records, settings: ImportSettings
 ) -> Iterator[Entry]:
     """The conversations that the calls of a file add up to, group by group."""
-    groups: OrderedDict[str, list[Call]] = OrderedDict()
+    groups: OrderedDict[str, list[ModelCall]] = OrderedDict()
 
     for record in records:
         if isinstance(record, Rejection):
@@ -100,7 +100,7 @@ def conversations(
         yield from _closed(name, calls, settings)
 
 
-def _closed(name: str, calls: list[Call], settings: ImportSettings) -> Iterator[Entry]:
+def _closed(name: str, calls: list[ModelCall], settings: ImportSettings) -> Iterator[Entry]:
     """The conversations of one group, in the order in which they began."""
     calls = [call for call in calls if not call.whole] or calls
     if all(call.order is not None for call in calls):
@@ -119,7 +119,7 @@ def _moment(order: str) -> str:
     return order.zfill(24) if order.isdigit() else order.removesuffix("Z")
 
 
-def chained(calls: Sequence[Call]) -> list[_Chain]:
+def chained(calls: Sequence[ModelCall]) -> list[_Chain]:
     """The calls as chains, each of which sends all that the one before it sent and got."""
     chains: list[_Chain] = []
     by_end: dict[tuple[int, str], _Chain] = {}
@@ -200,7 +200,7 @@ def _entry(name: str, chain: _Chain, settings: ImportSettings) -> Entry:
     )
 
 
-def _together(calls: Sequence[Call]) -> Record:
+def _together(calls: Sequence[ModelCall]) -> Record:
     """The records of a conversation as one, at the place of the last: in a log that has grown, a
     conversation that went on is another one.
     """

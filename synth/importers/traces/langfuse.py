@@ -17,7 +17,7 @@ from synth.importers.records import (
     inside,
     is_object,
 )
-from synth.importers.traces.calls import Call, conversations
+from synth.importers.traces.calls import ModelCall, conversations
 from synth.importers.traces.sides import given, sent, with_usage
 
 _TYPES = [
@@ -45,7 +45,7 @@ def recognises(value: Any) -> bool:
     return named and value.get("type") in _TYPES and "input" in value
 
 
-def _calls(record: Record) -> Iterator[Call | Rejection]:
+def _calls(record: Record) -> Iterator[ModelCall | Rejection]:
     value = record.value
     if not isinstance(value.get("observations"), list):
         yield from _call(record, {})
@@ -56,7 +56,7 @@ def _calls(record: Record) -> Iterator[Call | Rejection]:
             yield from _call(part, value)
 
 
-def _call(record: Record, trace: Object) -> Iterator[Call]:
+def _call(record: Record, trace: Object) -> Iterator[ModelCall]:
     """A generation as a call; all else that a trace holds is within the messages of one."""
     value = record.value
     if value.get("type") != "GENERATION":
@@ -72,7 +72,7 @@ def _call(record: Record, trace: Object) -> Iterator[Call]:
     model = value.get("model") or value.get("providedModelName")
     usage = value if value.get("usageDetails") or value.get("usage") else {}
     names = (trace_id, session, trace.get("name"))
-    yield Call(
+    yield ModelCall(
         record=record,
         sent=sent(asked),
         given=with_usage(answers[0], parsed_usage(usage)),

@@ -17,7 +17,7 @@ from synth.importers.records import (
     inside,
     is_object,
 )
-from synth.importers.traces.calls import Call, conversations
+from synth.importers.traces.calls import ModelCall, conversations
 from synth.importers.traces.sides import given, sent, with_usage
 
 
@@ -26,7 +26,7 @@ def recognises(value: Any) -> bool:
     return is_object(value, "inputs", run_type=str)
 
 
-def _calls(record: Record) -> Iterator[Call | Rejection]:
+def _calls(record: Record) -> Iterator[ModelCall | Rejection]:
     """The model's calls in a run and below it; of a chain without any, the messages that it ends
     with.
     """
@@ -46,7 +46,7 @@ def _calls(record: Record) -> Iterator[Call | Rejection]:
         yield from _whole(record)
 
 
-def _call(record: Record) -> Iterator[Call]:
+def _call(record: Record) -> Iterator[ModelCall]:
     value = record.value
     outputs = parsed(value.get("outputs")) or {}
     answers = given(outputs)
@@ -57,7 +57,7 @@ def _call(record: Record) -> Iterator[Call]:
     invoked = inside(value, "extra.invocation_params", dict) or {}
     usage = inside(outputs, "llm_output.token_usage") or inside(outputs, "usage_metadata")
     usage = usage or inside(outputs, "generations.0.0.message.kwargs.usage_metadata")
-    yield Call(
+    yield ModelCall(
         record=record,
         sent=sent(asked),
         given=with_usage(answers[0], {"usage": usage} if isinstance(usage, dict) else outputs),
@@ -70,13 +70,13 @@ def _call(record: Record) -> Iterator[Call]:
     )
 
 
-def _whole(record: Record) -> Iterator[Call]:
+def _whole(record: Record) -> Iterator[ModelCall]:
     """A root run whose output is the conversation (LangGraph): all of it, where no call is told."""
     messages = inside(parsed(record.value.get("outputs")), "messages", list)
     if messages is None or not is_chat(messages):
         return
 
-    yield Call(
+    yield ModelCall(
         record=record,
         sent=sent(messages),
         given=[],

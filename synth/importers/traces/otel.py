@@ -20,15 +20,15 @@ from synth.importers.records import (
     Rejection,
     inside,
 )
-from synth.importers.traces.calls import Call, conversations, used
-from synth.importers.traces.spans import Span, is_spans, spans
+from synth.importers.traces.calls import ModelCall, conversations, used
+from synth.importers.traces.spans import TraceSpan, is_spans, spans
 
 _CHAT = ("chat", "text_completion", "generate_content", "completion", "responses")
 _EVENT_ROLES = {"system", "user", "assistant", "tool"}
 _SAMPLING = ("temperature", "top_p", "max_tokens", "seed", "top_k")
 
 
-def _calls(record: Record) -> Iterator[Call | Rejection]:
+def _calls(record: Record) -> Iterator[ModelCall | Rejection]:
     """The calls of a model among the spans of a record; other spans say nothing that these lack."""
     for span in spans(record):
         if not _is_call(span):
@@ -48,7 +48,7 @@ def _calls(record: Record) -> Iterator[Call | Rejection]:
             back[0]["note"]["usage"] = usage
 
         session = inside(about, "gen_ai.conversation.id", str) or inside(about, "session.id", str)
-        yield Call(
+        yield ModelCall(
             record=span.record,
             sent=chat,
             given=back,
@@ -62,7 +62,7 @@ def _calls(record: Record) -> Iterator[Call | Rejection]:
         )
 
 
-def _is_call(span: Span) -> bool:
+def _is_call(span: TraceSpan) -> bool:
     about = span.attributes
     kind = str(inside(about, "openinference.span.kind") or inside(span.record.value, "span_kind"))
     if kind.upper() == "LLM":
@@ -77,7 +77,7 @@ def _is_call(span: Span) -> bool:
     return any(name == "gen_ai.choice" for name, _ in span.events)
 
 
-def _messages(span: Span) -> tuple[list[Any], list[Any]]:
+def _messages(span: TraceSpan) -> tuple[list[Any], list[Any]]:
     """What was sent and what came back, under whichever convention has both or one."""
     about = span.attributes
     details = [one for name, one in span.events if name.endswith("inference.operation.details")]
@@ -107,7 +107,7 @@ _CONVENTIONS = (
 )
 
 
-def _from_events(span: Span) -> tuple[list[Any], list[Any]]:
+def _from_events(span: TraceSpan) -> tuple[list[Any], list[Any]]:
     """The messages of a span whose events are its messages."""
     before, back = [], []
     for name, told in span.events:

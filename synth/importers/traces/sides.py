@@ -121,7 +121,7 @@ def _items(value: list[Any]) -> list[Object]:
 
 
 def about(request: Any, response: Any) -> Object:
-    """Model, tools, sampling and end of a call, as arguments of `Call`."""
+    """Model, tools, sampling and end of a call, as arguments of `ModelCall`."""
     asked: Object = request if isinstance(request, dict) else {}
     answered: Object = response if isinstance(response, dict) else {}
     models = (answered.get("model"), answered.get("modelVersion"), asked.get("model"))

@@ -14,7 +14,7 @@ _GROUPS = ("resourceSpans", "resource_spans", "batches")
 _SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")
 
 
-class Span(msgspec.Struct, frozen=True):
+class TraceSpan(msgspec.Struct, frozen=True):
     """One span; `attributes` are nested at their dots, lists where the keys are numbers."""
 
     record: Record
@@ -38,7 +38,7 @@ def is_spans(value: Any) -> bool:
     return known and any(str(key).startswith("attributes") for key in value)
 
 
-def spans(record: Record) -> Iterator[Span]:
+def spans(record: Record) -> Iterator[TraceSpan]:
     """The spans of a record, each with a place of its own where there are several."""
     value = record.value
     for place, one, attributes in _found(value, ""):
@@ -57,7 +57,7 @@ def _found(value: Any, place: str) -> Iterator[tuple[str, Object, Object]]:
         yield place, value, {}
 
 
-def _span(record: Record, value: Object, shared: Object) -> Span:
+def _span(record: Record, value: Object, shared: Object) -> TraceSpan:
     flat = {key: one for key, one in value.items() if str(key).startswith("attributes.")}
     attributes = shared | plain(value.get("attributes") or {})
     attributes |= {key.removeprefix("attributes."): one for key, one in flat.items()}
@@ -74,7 +74,9 @@ def _span(record: Record, value: Object, shared: Object) -> Span:
         if isinstance(one, dict)
     ]
     name = str(value.get("name") or "")
-    return Span(record, str(trace) if trace else None, name, str(start), nested(attributes), events)
+    return TraceSpan(
+        record, str(trace) if trace else None, name, str(start), nested(attributes), events
+    )
 
 
 _STARTS = ("startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime", "start")
