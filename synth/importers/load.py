@@ -10,7 +10,7 @@ from synth.importers.files.decompression import DAMAGE, Known, Unpacked, unpacke
 from synth.importers.files.folders import files
 from synth.importers.files.json_records import records
 from synth.importers.interchange.synth_run import NAME, StoredRun, stored_run, trials
-from synth.importers.nearest import nearest, saw, shape
+from synth.importers.nearest import describes, nearest, saw, shape
 from synth.importers.records import (
     UNEXPECTED,
     WHOLE,
@@ -136,6 +136,9 @@ def _entries(file: Unpacked, format: str | Format, settings: ImportSettings) -> 
 
         if unknown:
             value = unknown[0].value
+            if (what := describes(value)) is not None:
+                yield whole.rejected("description", what)
+                return
             told = "; ".join(filter(None, (shape(value), nearest(value))))
             yield whole.rejected("unknown_format", told)
     except DAMAGE as error:

@@ -45,6 +45,8 @@ def nearest(value: Any) -> str:
     """What such a record could be, and which option reads it; empty where nothing comes near."""
     if not isinstance(value, dict):
         return ""
+    if is_object(value, "method", "url", body=dict):
+        return "requests of a batch without answers: its output file has these"
     for key, held in value.items():
         if key in COLUMNS["messages"]:
             continue
@@ -62,8 +64,8 @@ def nearest(value: Any) -> str:
         return "verdicts without trajectories: --labels FILE, beside the trajectories"
     if is_object(value, instruction=str, output=str):
         return "a question and an answer (Alpaca): no trajectory; write them as messages"
-    if is_object(value, "method", "url", body=dict):
-        return "requests of a batch without answers: its output file has these"
+    if "custom_id" in value and ("response" in value or "result" in value):
+        return "answers of a batch without their requests: join them by custom_id first"
     if set(value) <= {"text", "meta", "id", "source"} and "text" in value:
         return "plain text without speakers: no trajectory"
     if value.get("object") == "chat.completion.chunk":
@@ -72,6 +74,17 @@ def nearest(value: Any) -> str:
     known = [key for name in ("messages",) for key in COLUMNS[name]]
     near = [match for key in value for match in get_close_matches(str(key), known, 1, 0.8)]
     return f"no messages under {near[0]!r} or the like: --column messages=KEY" if near else ""
+
+
+def describes(value: Any) -> str | None:
+    """What a record says of the data beside it, where it is no data itself."""
+    if not isinstance(value, dict):
+        return None
+    if "_data_files" in value or ("splits" in value and len(value) <= 2):
+        return "the state of a saved data set: its .arrow files are read"
+    if "features" in value and ("citation" in value or "splits" in value):
+        return "describes a data set: its files of rows are read"
+    return None
 
 
 def _is_report(value: dict[str, Any]) -> bool:

@@ -3,9 +3,10 @@
 from typing import Any
 
 _WORDS = {
-    True: "true yes y pass passed success succeeded successful resolved solved correct ok win won 1",
+    True: """true yes y pass passed success succeeded successful resolved solved correct ok win won
+    good accept accepted positive 1 1.0""",
     False: """false no n fail failed failure unresolved unsolved incorrect wrong not_resolved lost
-    unsuccessful 0""",
+    unsuccessful bad reject rejected negative 0 0.0""",
     None: "none null unknown na n/a nan error skipped invalid -",
 }
 _MEANT = {word: verdict for verdict, words in _WORDS.items() for word in words.split()}

@@ -62,9 +62,10 @@ def candidate(entry: Imported, path: str) -> Labelable:
     source = entry.trajectory.source or ""
     locator = source.split(":", 3)[2] if source.count(":") >= 3 else ""
     declared = entry.declared[0]
+    own = (locator,) if source.startswith("synth:") else ()  # its id in the run that it is from
     return Labelable(
         entry.trajectory.slot_id,
-        (entry.trajectory.trajectory_id, entry.trajectory.task_id, *entry.names),
+        (entry.trajectory.trajectory_id, entry.trajectory.task_id, *own, *entry.names),
         path,
         path.rpartition("/")[0],
         locator,
@@ -177,8 +178,9 @@ def _by_path(key: str, index: dict[str, dict[str, list[Labelable]]]) -> Iterator
     if not parts:
         return
     near = index["base"].get(parts[-1], [])
-    if not near and not _ENDINGS.search(parts[-1]):
-        near = [one for one in index["tail"].get(parts[-1], []) if one.tails[0] == parts[-1]]
+    stem = _ENDINGS.sub("", parts[-1])
+    if not near:  # the same file with other endings
+        near = [one for one in index["tail"].get(stem, []) if one.tails[0] == stem]
 
     def common(one: Labelable) -> int:
         theirs = [part for part in one.path.split("/") if part]

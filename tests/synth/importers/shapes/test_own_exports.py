@@ -55,5 +55,3 @@ def test_every_form_of_chats_is_read_back_to_the_same_turns(tmp_path: Path, name
         assert [tool["function"]["name"] for tool in found.tools] == [
             tool["function"]["name"] for tool in source.tools
         ]
-
-
