@@ -1,5 +1,5 @@
-"""Fingerprints of public benchmarks: `python -m benchmarks.known_sets TAU_BENCH TAU2_BENCH WHO_AND_WHEN`
-reads checkouts of their repositories and writes `synth/importers/identity/known.tsv`.
+"""Fingerprints of public benchmarks: `python -m benchmarks.known_sets TAU TAU2 WHO_AND_WHEN` reads
+checkouts of their repositories and writes `synth/importers/identity/known.tsv`.
 
 Only hashes are written: no text of anybody's.
 """

@@ -14,7 +14,7 @@ _MEANT[""] = None
 
 
 def verdict(value: Any, what: str = "verdict") -> bool | None:
-    """A success, a failure, or None for no verdict. Raises `ValueError` for what says none of it."""
+    """A success, a failure, or None for no verdict. Raises `ValueError` for anything else."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int | float):

@@ -1,7 +1,7 @@
 """Messages whose calls stand in their text, read again with the calls as calls.
 
-The text as the model wrote it stays the turn's `raw`; what answered a call becomes the answer of a
-tool, to the byte. A tag is enough for a call. An action by convention needs an answer that is shaped
+The text as the model wrote it stays the turn's `raw`; what answered a call becomes the answer of
+a tool, to the byte. A tag is enough for a call. An action by convention needs an answer that is shaped
 as one of a tool's, here or, in the same convention, earlier in the chat.
 """
 

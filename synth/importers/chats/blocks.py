@@ -1,4 +1,4 @@
-"""One message of any dialect: OpenAI, Anthropic, Gemini, LangChain, OpenTelemetry, ShareGPT, Vercel.
+"""One message of any dialect: OpenAI, Anthropic, Gemini, LangChain, OpenTelemetry, ShareGPT.
 
 Each reads into the same parts: text, thoughts, calls, answers to calls, and what is kept unread.
 """
@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
+from synth.importers.chats.envelopes import named_speaker, unwrapped
 from synth.importers.chats.words import CALLING, PARTS, ROLES
 from synth.importers.conversation import UNREAD_MASK, text_of, tool_call
-from synth.importers.records import Object, inside, is_object
+from synth.importers.records import Object, is_object
 
-_SPEAKER = ("role", "from", "type", "sender", "speaker", "author")
 _WORDS = ("content", "value", "text", "parts", "message", "system_prompt")
 
 
@@ -43,34 +43,10 @@ class Said(msgspec.Struct):
         return "".join(self.texts) if self.texts else None
 
 
-def speaker_of(message: Any) -> str | None:
-    """The role of a message, as ours are called; None where it has none that is known."""
-    named = _speaker(unwrapped(message))
-    return None if named is None else ROLES.get(named.lower())
-
-
-def unwrapped(message: Any) -> Any:
-    """A message without the envelopes that frameworks put around it."""
-    for key in ("kwargs", "data", "message"):
-        inner = message.get(key) if isinstance(message, dict) else None
-        if not isinstance(inner, dict):
-            continue
-
-        kind = message.get("type")
-        if key == "kwargs":  # LangChain's own serialisation names the class
-            kind = inside(message, "id.-1", str) or kind
-        if key == "message" and "role" not in inner:
-            continue
-        named = {"type": kind} if kind and not _speaker(inner) else {}
-        return unwrapped(inner | named)
-
-    return message
-
-
 def said(message: Object) -> Said:
     """What a message says. Raises `ValueError` for one that cannot be read."""
     message = unwrapped(message)
-    named = _speaker(message)
+    named = named_speaker(message)
     role = ROLES.get((named or "").lower())
     if role is None:
         raise ValueError(
@@ -131,12 +107,6 @@ def as_text(value: Any) -> str:
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
-
-
-def _speaker(message: Any) -> str | None:
-    named = (message.get(key) for key in _SPEAKER) if isinstance(message, dict) else ()
-    told = (one.get("role") if isinstance(one, dict) else one for one in named)
-    return next((one for one in told if isinstance(one, str)), None)
 
 
 def _holds_answers(content: Any) -> bool:

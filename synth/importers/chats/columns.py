@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from synth.importers.chats.blocks import speaker_of, unwrapped
+from synth.importers.chats.envelopes import speaker_of, unwrapped
 from synth.importers.chats.words import COLUMNS, NAMES
 from synth.importers.records import Object, inside
 

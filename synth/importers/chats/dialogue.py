@@ -23,7 +23,7 @@ def dialogue(
     messages: Sequence[Any], system: Any = None, *, actions: bool = True
 ) -> ConversationBuilder:
     """The messages in a builder, `system` before them where they have no system prompt themselves;
-    `actions`: those that stand in texts become calls. Raises `ValueError`, with the message's index.
+    `actions`: those that stand in texts become calls. Raises `ValueError`, with a message's index.
     """
     chat = ConversationBuilder()
     read = []

@@ -5,8 +5,8 @@ from functools import partial
 from typing import Any
 
 from synth.importers.attempt import in_order
-from synth.importers.chats.blocks import unwrapped
 from synth.importers.chats.columns import chat_of, is_chat, parsed
+from synth.importers.chats.envelopes import unwrapped
 from synth.importers.chats.record import chats
 from synth.importers.records import Format, by_record, is_object
 

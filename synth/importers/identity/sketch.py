@@ -1,5 +1,5 @@
-"""Fingerprints of texts: a few hashes of runs of five words, by which a text is known again that was
-shortened, laid out otherwise or put into a longer one (bottom-k sketches, Broder 1997).
+"""Fingerprints of texts: a few hashes of runs of five words, by which a text is known again that
+was shortened, laid out otherwise or put into a longer one (bottom-k sketches, Broder 1997).
 """
 
 import re

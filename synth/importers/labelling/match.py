@@ -172,7 +172,7 @@ def _fitting(
 
 
 def _by_path(key: str, index: dict[str, dict[str, list[Labelable]]]) -> Iterator[Labelable]:
-    """Those whose path has the longest tail with the key in common; `path#locator` is one record."""
+    """Those whose path has the longest tail with the key in common; `path#locator`: one record."""
     path, _, locator = key.replace("\\", "/").partition("#")
     parts = [part for part in path.split("/") if part not in ("", ".")]
     if not parts:

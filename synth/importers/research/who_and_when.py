@@ -1,9 +1,9 @@
 """Who&When: one failed multi-agent run per document, with the agent and the step that a person
 blamed.
 
-Every agent that speaks is a turn; the computer terminal and people are not agents. A speaker such as
-`Orchestrator (-> WebSurfer)` is the agent `Orchestrator` in a role: a label `speaker_role` says which.
-`mistake_step` is a 0-based message index in a string.
+Every agent that speaks is a turn; the computer terminal and people are not agents. A speaker such
+as `Orchestrator (-> WebSurfer)` is the agent `Orchestrator` in a role: a label `speaker_role` says
+which. `mistake_step` is a 0-based message index in a string.
 """
 
 import re

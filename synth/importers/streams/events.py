@@ -1,6 +1,5 @@
 """Events of OpenHands into a conversation: those of its server, and those of its SDK."""
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +8,8 @@ import msgspec
 from synth.importers.chats.blocks import as_text, said
 from synth.importers.chats.tools import tools_of
 from synth.importers.conversation import ConversationBuilder, joined, tool_call
-from synth.importers.records import Object, inside, is_object
+from synth.importers.records import Object, inside
+from synth.importers.streams.event_parts import called, observed, thoughts, without, words
 from synth.importers.traces.calls import used
 
 _SDK = ("ActionEvent", "ObservationEvent", "MessageEvent", "SystemPromptEvent", "AgentErrorEvent")
@@ -72,19 +72,19 @@ class _EventReader:
         """Takes an event of the SDK."""
         kind = event["kind"]
         if kind == "SystemPromptEvent":
-            self.chat.say("system", _words(event.get("system_prompt")))
+            self.chat.say("system", words(event.get("system_prompt")))
             self.told.tools = list(tools_of(event.get("tools") or ()))
         elif kind == "MessageEvent":
             self._message(event)
         elif kind == "ActionEvent":
-            words = _words(event.get("thought")) or None
-            thought = event.get("reasoning_content") or _blocks(event.get("thinking_blocks"))
-            answer = self._act(event.get("llm_response_id"), words, thought)
+            told = words(event.get("thought")) or None
+            thought = event.get("reasoning_content") or thoughts(event.get("thinking_blocks"))
+            answer = self._act(event.get("llm_response_id"), told, thought)
             call = event.get("tool_call") or {}
             held = call.get("function") or call
             arguments = held.get("arguments")
             if arguments is None:
-                arguments = _without(event.get("action"), ("kind",))
+                arguments = without(event.get("action"), ("kind",))
             call_id = event.get("tool_call_id") or call.get("id")
             name = held.get("name") or event.get("tool_name")
             answer["tool_calls"].append(tool_call(call_id, name, arguments))
@@ -94,7 +94,7 @@ class _EventReader:
             told = event.get("observation", event.get("error", event.get("rejection_reason")))
             failed = kind != "ObservationEvent" or inside(told, "is_error") is True
             call_id = event.get("tool_call_id") or self._calls.get(event.get("action_id"))
-            self.chat.result(_observed(told), call_id, name=event.get("tool_name"), error=failed)
+            self.chat.result(observed(told), call_id, name=event.get("tool_name"), error=failed)
         elif kind == "ConversationStateUpdateEvent" and event.get("key") == "execution_status":
             self.told.state = str(event.get("value"))
 
@@ -132,8 +132,8 @@ class _EventReader:
         meta = event.get("tool_call_metadata") or {}
         message = inside(meta, "model_response.choices.0.message", dict)
         self.told.model = self.told.model or inside(meta, "model_response.model", str)
-        words = (message or {}).get("content") or args.get("thought") or None
-        words = as_text(words) or None if words is not None else None
+        told = (message or {}).get("content") or args.get("thought") or None
+        told = None if told is None else as_text(told) or None
         if action == "message":
             self._end()
             self.chat.answer(str(args.get("content") or event.get("message") or ""))
@@ -141,14 +141,14 @@ class _EventReader:
 
         response = inside(meta, "model_response.id") or None
         thought = (message or {}).get("reasoning_content")
-        answer = self._act(response, words, thought if isinstance(thought, str) else None)
+        answer = self._act(response, told, thought if isinstance(thought, str) else None)
         usage = used(inside(meta, "model_response.usage", dict))
         if usage is not None:
             answer["note"]["usage"] = usage
 
         call_id = meta.get("tool_call_id") or f"event_{event.get('id')}"
         name = meta.get("function_name") or action
-        answer["tool_calls"].append(tool_call(call_id, name, _called(message, call_id, args)))
+        answer["tool_calls"].append(tool_call(call_id, name, called(message, call_id, args)))
         self._calls[event.get("id")] = call_id
 
     def _observation(self, event: Object) -> None:
@@ -165,39 +165,3 @@ class _EventReader:
 
     def _end(self) -> None:
         self._answer, self._response = None, None
-
-
-def _called(message: Object | None, call_id: Any, args: Object) -> Any:
-    """The arguments as the model wrote them; those of the action, where its response is not
-    there.
-    """
-    for call in (message or {}).get("tool_calls") or ():
-        if is_object(call, function=dict) and call.get("id") == call_id:
-            return call["function"].get("arguments")
-    return _without(args, ("thought", "is_input", "blocking", "hidden", "confirmation_state"))
-
-
-def _without(value: Any, keys: Sequence[str]) -> str:
-    held = value if isinstance(value, dict) else {}
-    return json.dumps({k: v for k, v in held.items() if k not in keys}, ensure_ascii=False)
-
-
-def _words(value: Any) -> str:
-    """Text, a part or a list of parts."""
-    if isinstance(value, list):
-        return "\n".join(_words(one) for one in value)
-    return str(value.get("text") or "") if isinstance(value, dict) else str(value or "")
-
-
-def _blocks(blocks: Any) -> str | None:
-    held = [one.get("thinking") for one in blocks or () if isinstance(one, dict)]
-    return joined(*(one for one in held if isinstance(one, str)))
-
-
-def _observed(value: Any) -> str:
-    """What a tool gave back: its content, or its output with an error beside it."""
-    if isinstance(value, dict):
-        for key in ("content", "output", "message", "text", "error"):
-            if value.get(key):
-                return _words(value[key]) if isinstance(value[key], list) else as_text(value[key])
-    return as_text(value)

@@ -75,7 +75,7 @@ def test_a_column_of_no_known_name_is_told_with_the_names_there_are(
     tmp_path: Path, column: str
 ) -> None:
     (tmp_path / "x.json").write_text("{}")
-    with pytest.raises(ConfigError, match="--column .*NAME is one of messages, tools"):
+    with pytest.raises(ConfigError, match=r"--column .*NAME is one of messages, tools"):
         import_trajectories(tmp_path / "x.json", into=tmp_path / "r", columns=[column], quiet=True)
 
 

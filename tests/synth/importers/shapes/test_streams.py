@@ -1,4 +1,4 @@
-"""Agents that log events: OpenHands (server, SDK, evaluation), `codex exec`, SPARK with its memos."""
+"""Agents that log events: OpenHands (server, SDK, evaluation), `codex exec`, SPARK with memos."""
 
 import json
 from pathlib import Path
