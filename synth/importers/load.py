@@ -9,6 +9,7 @@ import msgspec
 from synth.importers.files.decompression import DAMAGE, Known, Unpacked, unpacked
 from synth.importers.files.folders import files
 from synth.importers.files.json_records import records
+from synth.importers.files.wrapped import unwrapped, wrapped_format
 from synth.importers.interchange.synth_run import NAME, StoredRun, stored_run, trials
 from synth.importers.nearest import describes, nearest, saw, shape
 from synth.importers.records import (
@@ -128,6 +129,13 @@ def _entries(file: Unpacked, format: str | Format, settings: ImportSettings) -> 
                 file.seen = f"{reader if isinstance(reader, str) else 'plugin'}: {saw(record)}"
                 reader = importer(reader) if isinstance(reader, str) else reader
                 yield from reader.read(chain(unknown, found), settings)
+                yield from [replaced] if replaced.records else []
+                return
+
+            name = wrapped_format(record) if format == "auto" else None
+            if name is not None:
+                file.seen = f"{name}: {saw(record)}"
+                yield from importer(name).read(unwrapped(chain(unknown, found)), settings)
                 yield from [replaced] if replaced.records else []
                 return
 

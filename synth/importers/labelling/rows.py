@@ -17,6 +17,8 @@ _REWARD = ("reward", "rewards", "score")
 SAYS = frozenset((*_SUCCESS, *_REWARD))
 """Names of columns that say something of a trajectory."""
 _STEPS = ("steps", "step_labels", "turns", "turn_labels", "per_step", "process_labels")
+_PLACES = (("line", "line"), ("row", "row"), ("record", ""))
+"""Columns that say which record of a file is meant, and how its place begins."""
 _STEP = ("turn", "step", "turn_index", "step_index", "message")
 _VALUE = ("label", "value", "score", "reward", "success", "correct", "rating")
 
@@ -64,6 +66,11 @@ def generic(record: Record) -> LabelRow:
 
     keys = tuple(dict.fromkeys(str(value[key]) for key in _KEYS if _is_name(value.get(key))))
     pattern = value.get("pattern")
+    place = next(
+        (f"{sign}{value[key]}" for key, sign in _PLACES if _whole(value.get(key)) is not None), None
+    )
+    if place is not None:  # one record of a file that holds several
+        keys = (*(f"{one}#{place}" for one in keys), *keys)
     if not keys and not isinstance(pattern, str):
         raise ValueError(f"a label names no trajectory: none of {', '.join(_KEYS[:6])}, ..., path")
 

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from synth.importers.chats.columns import chat_of, names_of, parsed
+from synth.importers.chats.envelopes import speaker_of
 from synth.importers.records import (
     Entry,
     Format,
@@ -36,16 +37,29 @@ def request_and_response(value: Any) -> tuple[Object, Object] | None:
     if not isinstance(value, dict):
         return None
 
-    response = _inner(next((value[key] for key in _RESPONSES if value.get(key)), None))
-    if not _answers(response):
-        response = value if _answers(value) else None
     request = _inner(next((value[key] for key in _REQUESTS if _asks(value.get(key))), None))
     if not _asks(request):
         request = value if _asks(value) else None
+    told = _inner(next((value[key] for key in _RESPONSES if value.get(key)), None))
+    response = told if _answers(told) else _plain_answer(request, told)
+    if response is None:
+        response = value if _answers(value) else None
 
     if response is None or request is None:
         return None
     return (request, response) if request is not response or _is_stored(value) else None
+
+
+def _plain_answer(request: Any, told: Any) -> Object | None:
+    """The answer that logs keep as a text or as one message, where the request waits for one."""
+    waiting = chat_of(request) if isinstance(request, dict) else None
+    if waiting is None or speaker_of(waiting[-1]) == "assistant":
+        return None
+    if isinstance(told, list) and len(told) == 1:
+        told = told[0]
+    if isinstance(told, str) and told:
+        return {"role": "assistant", "content": told}
+    return told if isinstance(told, dict) and speaker_of(told) == "assistant" else None
 
 
 def _inner(value: Any) -> Any:

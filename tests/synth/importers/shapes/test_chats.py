@@ -155,6 +155,22 @@ def test_a_session_trace_is_read(tmp_path: Path) -> None:
     assert "s1" in found.names
 
 
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"data": [{"messages": CHAT}]},
+        {"version": 1, "conversations": [SHAREGPT]},
+        {"rows": [{"row_idx": 0, "row": {"messages": CHAT}}], "features": []},
+        {"a": {"messages": CHAT}},
+        {"a": CHAT},
+    ],
+)
+def test_chats_within_one_document_are_read_each(tmp_path: Path, document: Any) -> None:
+    (found,), bad = read_document(tmp_path, document)
+    assert bad == []
+    assert outline(found) == OUTLINE
+
+
 @pytest.mark.parametrize("record", [SHAREGPT, ANTHROPIC])
 def test_tool_schemas_become_openais(tmp_path: Path, record: Any) -> None:
     (found,), _ = read_document(tmp_path, record)

@@ -109,6 +109,16 @@ def test_paths_match_by_their_tails_and_patterns_match_several(
     assert bool(left) is not bool(matched)
 
 
+def test_a_line_of_a_file_is_one_record(tmp_path: Path) -> None:
+    log = lines(tmp_path / "log.jsonl", [chat(1), chat(2)])
+    rows = [
+        {"path": "log.jsonl", "line": 2, "success": True},
+        {"path": "log.jsonl#line1", "success": False},
+    ]
+    found, _ = outcomes(tmp_path, log, lines(tmp_path / "l", rows))
+    assert found == {"1": "failure", "2": "success"}
+
+
 def test_a_key_taken_out_of_the_path(tmp_path: Path) -> None:
     sources = files(tmp_path, one__x_7_y=chat(1), one__x_8_y=chat(2))
     found, _ = outcomes(

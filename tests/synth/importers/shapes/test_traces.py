@@ -120,6 +120,10 @@ LOGS = {
             response(TEXT_ITEM, id="r2"),
         ),
     ],
+    "plain answers": [
+        {"model": "m-1", "messages": CHAT[:2], "response": CHAT[2]},
+        {"model": "m-1", "messages": CHAT[:4], "response": TOLD},
+    ],
     "stored responses": [
         {**ITEMS, **response(CALL_ITEM, id="r1"), "input": [USER_ITEM]},
         {**ITEMS, **response(TEXT_ITEM), "input": [USER_ITEM, CALL_ITEM, RESULT_ITEM]},
