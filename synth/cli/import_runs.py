@@ -102,6 +102,8 @@ def _of_labels(tally: "ImportTally") -> Iterator[str]:
         f"{len(found.rows):,} trajectories have one; without: {len(labels):,} labels, "
         f"{len(without):,} trajectories"
     )
+    if tally.total(["present"]):
+        yield "  what was in the ledger already keeps its outcome: labels count in a new run"
     for left in (labels, without):
         shown = left if len(left) <= _LISTED else left[:_EXAMPLES]
         for one in shown:

@@ -156,6 +156,7 @@ def _stated(run: _Run, conversation: Conversation) -> Object:
     return {
         "goal": inside(config, "problem_statement.text", str) or None,
         "benchmark": swe_benchmark(problem, image, conversation.turns),
+        "names": (problem,) if problem else (),
         "model": None if name == "replay" else name,
         "sampling": {
             key: value for key, value in sampling.items() if isinstance(value, int | float)

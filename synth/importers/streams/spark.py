@@ -90,6 +90,8 @@ def _task(rows: list[Record], settings: ImportSettings) -> Iterator[Entry]:
             found = replace(found, trajectory=trajectory)
         chain.append(found)
 
+    if not any(row.value.get("type") == "execution_result" for row in rows):
+        yield rows[0].rejected("no_calls", "a task without an attempt: no row execution_result")
     first = chain[0].trajectory.trajectory_id if chain else ""
     for one, after in zip(chain, [*chain[1:], None], strict=True):
         yield replace(one, marks=(*one.marks, *about.left(one, after, first)))

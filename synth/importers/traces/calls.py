@@ -72,6 +72,8 @@ def conversations(
 ) -> Iterator[Entry]:
     """The conversations that the calls of a file add up to, group by group."""
     groups: OrderedDict[str, list[ModelCall]] = OrderedDict()
+    first: Record | None = None
+    told = False
 
     for record in records:
         if isinstance(record, Rejection):
@@ -84,6 +86,8 @@ def conversations(
             yield record.rejected("bad_record", explained(error))
             continue
 
+        first = first or record
+        told = told or bool(found)
         for call in found:
             if isinstance(call, Rejection):
                 yield call
@@ -98,6 +102,8 @@ def conversations(
 
     for calls in groups.values():
         yield from _closed(name, calls, settings)
+    if first is not None and not told:
+        yield first.rejected("no_calls", "no call of a model in this record, nor in any after it")
 
 
 def _closed(name: str, calls: list[ModelCall], settings: ImportSettings) -> Iterator[Entry]:

@@ -245,7 +245,7 @@ def test_the_attempts_of_a_retry_run_are_trials_of_one_task(tmp_path: Path) -> N
         ("(Current directory: /django__django-extensions)", None, None),
         ("(Current directory: /testbed)", None, "swe-bench/unknown"),
         ("ls", "sympy__sympy-20590", "swe-bench/test"),
-        ("ls", "mine__shop-12", "swe-bench/unknown"),
+        ("ls", "mine__shop-12", None),
         ("ls", "shop", None),
     ],
 )

@@ -361,6 +361,13 @@ def test_a_call_whose_content_was_not_captured_says_so(tmp_path: Path) -> None:
     ]
 
 
+def test_a_trace_without_a_call_of_a_model_says_so(tmp_path: Path) -> None:
+    span = otlp({"gen_ai.operation.name": "execute_tool"}, 1, "execute_tool f")
+    found, bad = read_document(tmp_path, document(span))
+    assert found == []
+    assert [one.reason for one in bad] == ["no_calls"]
+
+
 GENERATIONS = [
     {
         "id": f"o{number}",
