@@ -82,6 +82,10 @@ def describes(value: Any) -> str | None:
         return None
     if "_data_files" in value or ("splits" in value and len(value) <= 2):
         return "the state of a saved data set: its .arrow files are read"
+    if is_object(value, "form", written_by=str, kind=str):
+        return "describes an export of synth: its rows are read"
+    if value and all(is_object(one, file_name=str) for one in value.values()):
+        return "names the files of a data set (LLaMA-Factory): its rows are read"
     if "features" in value and ("citation" in value or "splits" in value):
         return "describes a data set: its files of rows are read"
     return None

@@ -62,10 +62,12 @@ def _is_swe(value: Any) -> bool:
 
 
 def _is_compared(value: Any) -> bool:
-    """Two answers, or one, after a prompt of messages."""
+    """Two answers, or one, after a prompt of messages; or labelled steps after theirs."""
     if not isinstance(value, dict):
         return False
     prompt = parsed(value.get("prompt"))
+    if is_chat(parsed(value.get("step_messages"))):
+        return True
     if "chosen" in value and "rejected" in value:
         return bool(prompt) or chat_of(value) is not None or is_chat(parsed(value["chosen"]))
     return is_chat(prompt) and value.get("completion") is not None

@@ -28,6 +28,8 @@ from synth.importers.verdicts import verdict
 from synth.schemas import Conversation, Source, content_hash
 
 _OUTCOMES = {"success": True, "failure": False, "unknown": None}
+STEP = "step_label"
+"""Metric of the labels of single turns."""
 PREFERRED = "preferred"
 """Metric of the labels that say which of two answers somebody preferred."""
 
@@ -45,6 +47,8 @@ def chats(record: Record, settings: ImportSettings, *, name: str) -> Found:
 
     if sides and (before is not None or chat_of(value) or chat_of(value[sides[0]])):
         return _compared(record, settings, sides, before or chat_of(value) or [], name)
+    if _is_dict(value) and isinstance(parsed(value.get("step_messages")), list):
+        return _steps(record, settings, name)
     if before is not None and value.get("completion") is not None:
         messages = [*_context(before), *_side(value["completion"])]
         label = value.get("label", value.get("kto_tag"))
@@ -54,6 +58,18 @@ def chats(record: Record, settings: ImportSettings, *, name: str) -> Found:
     messages = messages_of(value, settings.columns)
     label = value.get("kto_tag") if _is_dict(value) else None
     marks = [ImportedLabel(PREFERRED, float(label))] if isinstance(label, bool) else []
+    return _chat(record, messages, settings, name=name, marks=marks)
+
+
+def _steps(record: Record, settings: ImportSettings, name: str) -> Entry:
+    """Labelled steps after their context: a label for each of the last answers."""
+    value = record.value
+    before, after = (parsed(value.get(key)) for key in ("prompt_messages", "step_messages"))
+    messages = [*_context(before or []), *after]
+    answers = sum(_is_dict(one) and one.get("role") == "assistant" for one in messages)
+    labels = [float(one) for one in value.get("labels") or ()]
+    first = answers - len(labels)
+    marks = [ImportedLabel(STEP, one, first + at) for at, one in enumerate(labels)]
     return _chat(record, messages, settings, name=name, marks=marks)
 
 

@@ -274,6 +274,22 @@ def test_an_old_swe_agent_log_of_texts(tmp_path: Path) -> None:
     assert found.trajectory.model == "m"
 
 
+def test_labelled_steps_are_turns_with_labels(tmp_path: Path) -> None:
+    record = {
+        "prompt": "rendered",
+        "completions": ["rendered"],
+        "labels": [True],
+        "prompt_messages": CHAT[:4],
+        "step_messages": CHAT[4:],
+    }
+    (found,), bad = read_document(tmp_path, record)
+    assert bad == []
+    assert outline(found) == OUTLINE
+    assert [(mark.metric, mark.value, mark.turn) for mark in found.marks] == [
+        ("step_label", 1.0, 1)
+    ]
+
+
 def test_both_sides_of_a_comparison_come_in_and_say_which_was_preferred(tmp_path: Path) -> None:
     record = {
         "prompt": CHAT[:4],
