@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from math import isfinite
 from pathlib import Path
+from typing import Any
 
 from synth.engine.progress import progress_for
 from synth.flows.parts import part
@@ -45,21 +46,14 @@ def import_trajectories(
     if not 1 <= max_record_mb <= 1 << 20:
         raise ConfigError(f"max_record_mb {max_record_mb}: must be from 1 to {1 << 20:,}")
     refuse_foreign(str(into), option="--into")
-    settings = ImportSettings(
-        reward_threshold=reward_threshold,
-        max_record_bytes=max_record_mb << 20,
-        columns=_columns(columns),
-    )
-    paths = [Path(source) for source in sources]
+    settings = ImportSettings(reward_threshold, max_record_mb << 20, _columns(columns))
+    beside: dict[str, Any] = {
+        "labels": [Path(one) for one in labels],
+        "label_key": _pattern(label_key),
+    }
+    paths, progress = [Path(source) for source in sources], progress_for(quiet=quiet)
     return import_into(
-        str(into),
-        paths,
-        _format(format),
-        progress_for(quiet=quiet),
-        settings,
-        dry_run=dry_run,
-        labels=[Path(one) for one in labels],
-        label_key=_pattern(label_key),
+        str(into), paths, _format(format), progress, settings, dry_run=dry_run, **beside
     )
 
 

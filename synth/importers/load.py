@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -121,21 +122,12 @@ def _entries(file: Unpacked, format: str | Format, settings: ImportSettings) -> 
                 continue
 
             unknown.append(record)
-            reader: str | Format | None = format
-            if format == "auto":  # who names the messages has said what the records are
-                named = "messages" in settings.columns
-                reader = "messages" if named else format_of(record.value)
-            if reader is not None:
-                file.seen = f"{reader if isinstance(reader, str) else 'plugin'}: {saw(record)}"
-                reader = importer(reader) if isinstance(reader, str) else reader
-                yield from reader.read(chain(unknown, found), settings)
-                yield from [replaced] if replaced.records else []
-                return
-
-            name = wrapped_format(record) if format == "auto" else None
-            if name is not None:
+            chosen = _reader(record, format, settings)
+            if chosen is not None:
+                name, reader, within = chosen
                 file.seen = f"{name}: {saw(record)}"
-                yield from importer(name).read(unwrapped(chain(unknown, found)), settings)
+                rest = chain(unknown, found)
+                yield from reader.read(unwrapped(rest) if within else rest, settings)
                 yield from [replaced] if replaced.records else []
                 return
 
@@ -143,15 +135,35 @@ def _entries(file: Unpacked, format: str | Format, settings: ImportSettings) -> 
                 break
 
         if unknown:
-            value = unknown[0].value
-            if (what := describes(value)) is not None:
-                yield whole.rejected("description", what)
-                return
-            told = "; ".join(filter(None, (shape(value), nearest(value))))
-            yield whole.rejected("unknown_format", told)
+            yield _unknown(whole, unknown[0].value)
     except DAMAGE as error:
         yield whole.rejected("unreadable", f"it changed while it was read: {error}")
     except (ValueError, *UNEXPECTED) as error:
         yield whole.rejected("bad_record", explained(error))
     except MemoryError:
         yield whole.rejected("out_of_memory", "too large for this machine's memory: split it")
+
+
+def _reader(
+    record: Record, format: str | Format, settings: ImportSettings
+) -> tuple[str, Format, bool] | None:
+    """The name and the importer of a record's format, and whether it holds the records within; None
+    where nobody knows it.
+    """
+    if isinstance(format, Format):
+        return "plugin", format, False
+    if format != "auto":
+        return format, importer(format), False
+    # who names the messages has said what the records are
+    name = "messages" if "messages" in settings.columns else format_of(record.value)
+    within = name is None
+    name = name or wrapped_format(record)
+    return None if name is None else (name, importer(name), within)
+
+
+def _unknown(whole: Record, value: Any) -> Rejection:
+    """A file that nobody reads: its shape, and what would read it."""
+    what = describes(value)
+    if what is not None:
+        return whole.rejected("description", what)
+    return whole.rejected("unknown_format", "; ".join(filter(None, (shape(value), nearest(value)))))
