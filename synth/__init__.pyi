@@ -16,6 +16,8 @@ from synth.api.machine import probe_server as probe_server
 from synth.api.opened import Ledger as Ledger
 from synth.api.opened import open_ledger as open_ledger
 from synth.api.pages import write_report as write_report
+from synth.api.proposals import ProposedFlow as ProposedFlow
+from synth.api.proposals import propose as propose
 from synth.api.publications import PublicationReport as PublicationReport
 from synth.api.publications import publish as publish
 from synth.api.rankings import rank as rank
