@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from synth.pairs.kept_steps import PASSED
+from synth.pairs.observed.pair import ObservedPair
+from synth.pairs.observed.sides import ObservedSide
 from synth.schemas import KtoLabel, PreferencePair, PrmLabel, Tier, Trajectory
 
 Evidence = Literal["exact", "tested", "counted", "declared", "observed"]
@@ -33,6 +35,8 @@ def evidence_of(row: Any) -> Evidence:
             if about.label is None:
                 return "counted"
             return "exact" if about.method == _FLIP else "tested"
+        case ObservedPair() | ObservedSide():
+            return "observed"
         case Trajectory():
             return "declared" if about.check_result is None else "exact"
 
