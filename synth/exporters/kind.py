@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from synth.exporters.tally import ExportCounts
     from synth.ledger.ledger import Ledger
 
-Unroll = Literal["whole", "per_turn", "auto"]
-"""One row per trajectory, one per trained turn; or the former where no trajectory has a turn that
-must carry no loss and the form cannot say so, and the student's template renders prefixes alike.
+Unroll = Literal["whole", "context", "per_turn", "auto"]
+"""One row per trajectory, the same with what others than the policy wrote before its first turn in
+the prompt, or one per trained turn. `auto`: the first of them that leaves out no trajectory for
+turns that must carry no loss where the form cannot say so, and whose prefixes the student's
+template renders alike.
 """
 
 ControlTokenPolicy = Literal["drop", "neutralise", "keep"]

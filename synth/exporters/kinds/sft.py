@@ -15,7 +15,7 @@ from synth.exporters.kinds.skills import with_skills
 from synth.exporters.notes import remedial_setting
 from synth.exporters.tally import MASKED, ExportCounts
 from synth.ledger.decisions import with_decisions
-from synth.loss_turns import turns_without_loss
+from synth.loss_turns import all_opening, turns_without_loss
 from synth.schemas import Trajectory, Verdict, to_messages
 from synth.text.transcript.message_texts import (
     TOOLS,
@@ -89,7 +89,8 @@ def _without_loss(
     """Why it is left out for turns without loss, or None."""
     if len(masked) == len(trajectory.turns):
         return "no_trained_turn"
-    if masked and not (tally.per_turn or tally.form.masks or tally.settings.keep_masked):
+    held = tally.per_turn or tally.form.masks or tally.settings.keep_masked
+    if masked and not held and not (tally.context and all_opening(trajectory.turns, masked)):
         return f"masked_turns:{'+'.join(sorted(set(masked.values())))}"
 
     return None

@@ -10,7 +10,6 @@ from synth.pairs.observed.pair import ObservedPair
 from synth.pairs.observed.shuffled import Shuffled
 from synth.stats.length_balance import Lengths, length_auc
 
-
 WITHOUT = "no_comparison:"
 """Before the reason for which a task with both outcomes gives none."""
 
