@@ -33,6 +33,7 @@ from synth.api.runs import FlowCheck as FlowCheck
 from synth.api.runs import RunResult as RunResult
 from synth.api.runs import WorkReport as WorkReport
 from synth.api.runs import check_flow as check_flow
+from synth.api.runs import confirm as confirm
 from synth.api.runs import curate as curate
 from synth.api.runs import run as run
 from synth.api.runs import work as work

@@ -9,6 +9,7 @@ from synth.exporters.doors import DoorTable
 from synth.flows.bindings import Bindings
 from synth.flows.environments import bindings_of, said_by_files
 from synth.flows.own_flow import Settings
+from synth.flows.proposal.confirming import confirming
 from synth.flows.proposal.flow import Proposal, doors_of, proposal
 from synth.flows.run_record import said_of_run
 from synth.ledger import Ledger
@@ -47,6 +48,13 @@ def propose(
     ledger = Ledger(url)
     found = proposal(ledger, _bindings(ledger, url, environments), set, compare=compare)
     return ProposedFlow(url, found.flow, found.text, found)
+
+
+def confirming_flow(run_dir: Path | str, set: Settings, environments: Files) -> Flow:
+    """The flow that `confirm` runs. Raises `ConfigError`."""
+    url = str(run_dir)
+    ledger = Ledger(url)
+    return confirming(ledger, _bindings(ledger, url, environments), set)
 
 
 def _bindings(ledger: Ledger, url: str, environments: Files) -> Bindings:

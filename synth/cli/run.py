@@ -86,6 +86,25 @@ def curate(
         console().print(proposed.doors().grid())
 
 
+@command
+def confirm(quiet: bool, **chosen: Any) -> None:
+    """Test what imported trials suggest: where a trial that passed did something else than one that
+    failed, at the same state, replay that state in its world, play on after both acts, and write
+    what the tests accept (dpo, kto, prm).
+
+    Whoever plays on is named with --set; the last lines say what a confirmed act has cost.
+
+    \b
+    Example:  synth import runs/theirs --into runs/mine
+              synth confirm runs/mine --set models.explorer.policy=expert
+              synth confirm runs/mine --set models.explorer.model=my-model \\
+                --set models.explorer.base_url=http://localhost:8000/v1
+    """
+    from synth import confirm as carry_out
+
+    carry_out(**chosen, quiet=quiet, ended=say_result)
+
+
 def _refuse_with_flow(options: Mapping[str, bool]) -> None:
     """Raises `ConfigError` for an option of the proposed flow where a flow is given."""
     for option, given in options.items():

@@ -4,10 +4,10 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
-from synth.pairs.observed.partings import Parting
-from synth.pairs.observed.trials import Trial
 from synth.pairs.turns import policy_name
 from synth.schemas import Authorship, Trajectory, content_hash
+from synth.topology.partings.states import Parting
+from synth.topology.partings.trials import Trial
 
 FEWEST_TRIALS = 3
 """Of an act, below which its comparison is `single`."""

@@ -15,13 +15,13 @@ from synth.ledger.with_tasks import batches
 from synth.loss_turns import characters
 from synth.pairs.labels import PairSettings
 from synth.pairs.observed.pair import DrawnComparison, ObservedPair, drawn_from
-from synth.pairs.observed.partings import shared_states, why_none
 from synth.pairs.observed.report import WITHOUT, ObservedReport
 from synth.pairs.observed.shuffled import Shape, shuffled
-from synth.pairs.observed.trials import Trial, mixed_groups
-from synth.pairs.turns import prompt_messages, provenance_gap
+from synth.pairs.turns import prompt_messages, provenance_gap, unlearnable
 from synth.schemas import Release, Trajectory, Turn, Verdict
 from synth.stats.length_balance import Lengths, balanced
+from synth.topology.partings.states import shared_states, why_none
+from synth.topology.partings.trials import Trial, mixed_groups
 
 _AT_ONCE = 100
 """Comparisons whose trajectories are in memory together."""
@@ -135,8 +135,9 @@ def _made(one: DrawnComparison, held: Mapping[str, Found], settings: Release) ->
         )
         for side in (chosen, rejected)
     )
-    if refusal is not None:
-        return refusal
+    reason = refusal or unlearnable(chosen.turns[depth]) or unlearnable(rejected.turns[depth])
+    if reason is not None:
+        return reason
     # both answers must follow the same bytes, also after what was taken out of them
     if _shown(chosen, depth) != _shown(rejected, depth):
         return "prefix_differs"

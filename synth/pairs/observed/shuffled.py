@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from synth.pairs.observed.partings import State
+from synth.topology.partings.states import State
 
 ROUNDS = 20
 SEED = 20

@@ -7,8 +7,8 @@ from typing import Literal
 
 import msgspec
 
-from synth.pairs.observed.trials import Trial, states
 from synth.stats.posterior import probability_better
+from synth.topology.partings.trials import Trial, states
 
 Diverged = Literal["call", "words"]
 """In what two acts differ: in a call, or in words alone."""

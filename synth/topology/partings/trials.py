@@ -7,7 +7,6 @@ import msgspec
 
 from synth.ledger.ledger import Ledger
 from synth.loss_turns import EVIDENCE, mask_reason
-from synth.pairs.turns import policy_name, unlearnable
 from synth.schemas import Outcome, Trajectory, content_hash, to_messages, turn_messages
 from synth.text.transcript.acts import act_digest
 
@@ -76,13 +75,13 @@ def trial_of(one: Trajectory) -> Trial:
     for turn in one.turns:
         messages = [_nameless(message) for message in turn_messages(turn, thoughts=False)]
         # whoever else wrote it, or says nothing, is no act of the policy
-        why = mask_reason(turn, turn.index) or unlearnable(turn)
+        why = mask_reason(turn, turn.index)
         said = content_hash(messages[0])
         steps.append(Step(state, act_digest(turn), said, bool(turn.tool_calls), why))
         state = content_hash([state, messages])
 
     passed = one.outcome is Outcome.SUCCESS
-    return Trial(one.trajectory_id, policy_name(one), passed, shown, tuple(steps))
+    return Trial(one.trajectory_id, one.model or one.policy, passed, shown, tuple(steps))
 
 
 def _nameless(message: dict[str, object]) -> dict[str, object]:
