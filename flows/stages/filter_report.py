@@ -2,12 +2,13 @@
 they stand to each other; and what all together do to the composition.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
 import msgspec
 
+from synth.engine.funnel import counted
 from synth.ledger.decisions import faulted
 from synth.ledger.ledger import Ledger
 from synth.ledger.typed import read
@@ -16,6 +17,9 @@ from synth.schemas import Text
 
 NOTE = "note"
 """Metric of the lines that a filter has for the funnel."""
+
+SPEAKS = 0.5
+"""Share of the trajectories, below which a filter that is silent on the others is told of."""
 
 LIKE = 0.5
 """Share of common drops from which two filters are told in the funnel to drop the same."""
@@ -32,6 +36,15 @@ FROM decisions_all
 WHERE stage_key = ?
 GROUP BY ALL
 ORDER BY ALL
+"""
+
+# a decision, or a number without one: a filter that only tells has spoken too
+_SPOKE = """
+SELECT filter, count(*) FILTER (keep IS NOT NULL OR score IS NOT NULL), count(*)
+FROM decisions_all
+WHERE stage_key = ?
+GROUP BY 1
+ORDER BY 1
 """
 
 _ONLY_BY = """
@@ -107,6 +120,15 @@ class FilterOverlap(msgspec.Struct, frozen=True):
     overlap: float
 
 
+def silences(filters: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """A line for each filter that could speak on less than half of what it was shown."""
+    for name, one in filters.items():
+        spoke, asked = one.get("spoke", 0), one.get("asked", 0)
+        if spoke < SPEAKS * asked:
+            why = counted(one["undefined"])
+            yield f"WARNING: {name} could speak on {spoke:,} of {asked:,} only ({why})"
+
+
 def filter_report(
     ledger: Ledger, stage_key: str, names: Sequence[str], measured: Sequence[str]
 ) -> Mapping[str, Any]:
@@ -118,6 +140,8 @@ def filter_report(
     with connect(ledger) as connection:
         for name, keep, reason, count in connection.execute(_COUNTS, [stage_key]).fetchall():
             filters[name][_VERDICTS[keep]][reason] = count
+        for name, spoke, asked in connection.execute(_SPOKE, [stage_key]).fetchall():
+            filters[name]["spoke"], filters[name]["asked"] = spoke, asked
         kept = f"SELECT count(*) FILTER (kept), count(*) FROM ({_KEPT})"
         ((kept_count, total),) = connection.execute(kept, [stage_key]).fetchall()
         faults = faulted(connection, stage_key, measured)
@@ -129,6 +153,7 @@ def filter_report(
         for note in read(ledger, Text, (NOTE,), stage_key=stage_key)
     ]
 
+    also += silences(filters)
     if faults:
         also.append(f"faults left {faults:,} undefined; a rerun of the flow measures those again")
     if len(names) > 1:
