@@ -95,10 +95,8 @@ def confirm(quiet: bool, **chosen: Any) -> None:
     Whoever plays on is named with --set; the last lines say what a confirmed act has cost.
 
     \b
-    Example:  synth import runs/theirs --into runs/mine
-              synth confirm runs/mine --set models.explorer.policy=expert
-              synth confirm runs/mine --set models.explorer.model=my-model \\
-                --set models.explorer.base_url=http://localhost:8000/v1
+    Example:  synth confirm runs/mine --set models.explorer.policy=expert
+              synth confirm runs/mine --env mcp=shop.yaml --set models.explorer.model=my-model
     """
     from synth import confirm as carry_out
 

@@ -19,10 +19,12 @@ from synth.exporters.kinds.control_tokens import (
     guarded,
     marking,
 )
+from synth.exporters.kinds.readable import readable, unreadable
 from synth.exporters.kinds.sft import SFT
 from synth.exporters.kinds.sft_rows import sft_row
 from synth.exporters.registry import form_of
 from synth.exporters.tally import ExportCounts
+from synth.filters.inferred import inferred_tools
 from synth.ledger.decisions import with_decisions
 from synth.ledger.ledger import Ledger
 from synth.loss_turns import turns_without_loss
@@ -65,8 +67,10 @@ def door_table(ledger: Ledger, settings: RowSettings | None = None) -> DoorTable
     ways["fault",] += faults
 
     tally = _tally(said)
+    inferred = inferred_tools(ledger, values=False) if said.infer_tools else {}
     for trajectory, verdicts in with_decisions(ledger, tally.aside):
-        found = dict(closed_doors(trajectory, verdicts, tally))
+        one = readable(trajectory, said, inferred)
+        found = dict(closed_doors(one, verdicts, tally))
         for name, detail in found.items():
             told[name][detail] += 1
         ways[tuple(sorted(found, key=_place))] += 1
@@ -121,6 +125,7 @@ def _named(why: ReleaseRefusal) -> tuple[str, str]:
 def _of_its_own(trajectory: Trajectory, tally: ExportCounts) -> Iterator[str]:
     """The doors that no release rule knows."""
     masked = turns_without_loss(trajectory)
+    yield from unreadable(trajectory, tally.settings)
 
     if tally.settings.require_tools and not trajectory.tools:
         yield "no_tool_schemas"

@@ -24,6 +24,9 @@ turns that must carry no loss where the form cannot say so, and whose prefixes t
 template renders alike.
 """
 
+Reading = Literal["keep", "strip", "drop"]
+"""What becomes of what reads badly: it stays, is taken out, or its row is left out."""
+
 ControlTokenPolicy = Literal["drop", "neutralise", "keep"]
 """What becomes of rows whose texts hold control tokens."""
 
@@ -43,13 +46,20 @@ class RowSettings(Release):
     rows are rendered with (folder or name of a tokenizer, a .jinja file, or `trl:qwen3`).
     `control_tokens`: whether rows in whose texts a tokenizer would read structure are dropped,
     neutralised or kept; left out, as the flow's filter of that name says, and dropped where the
-    flow has none.
+    flow has none. `user_thoughts`: parts of what a user says that are marked as thoughts (their
+    simulator's); `tool_endings`: an answer of a tool behind the last turn. `require_prompt`: only
+    chats with a system prompt. `infer_tools`: where a source recorded no tool schemas, those that
+    calls of its chats show, marked as inferred.
     """
 
     form: str | None = None
     include_statistical: bool = False
     off_policy: bool = False
     require_tools: bool = False
+    require_prompt: bool = False
+    infer_tools: bool = False
+    user_thoughts: Reading = "keep"
+    tool_endings: Reading = "keep"
     keep_masked: bool = False
     arguments: Arguments | None = None
     thoughts: bool = True
