@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from synth.engine.funnel import counted
+from synth.flows.stages.baselines import baselines
 from synth.ledger.decisions import faulted
 from synth.ledger.ledger import Ledger
 from synth.ledger.typed import read
@@ -147,13 +148,14 @@ def filter_report(
         faults = faulted(connection, stage_key, measured)
         only, pairs = only_by(connection, stage_key), agreements(connection, stage_key, names)
         composition = compositions(connection, stage_key)
+        beside = list(baselines(connection, stage_key))
 
     also = [
         f"{note.subject_id.removeprefix('filter:')}: {note.about.text}"
         for note in read(ledger, Text, (NOTE,), stage_key=stage_key)
     ]
 
-    also += silences(filters)
+    also += [*silences(filters), *(one.line for one in beside)]
     if faults:
         also.append(f"faults left {faults:,} undefined; a rerun of the flow measures those again")
     if len(names) > 1:
@@ -166,6 +168,7 @@ def filter_report(
         "total": total,
         "faults": faults,
         "only_by": only,
+        "baselines": msgspec.to_builtins(beside),
         "agreements": [
             {**msgspec.to_builtins(pair), "overlap": round(pair.overlap, 4)} for pair in pairs
         ],
