@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from synth.ledger.log.state import IMPORT
 from synth.pairs.kept_steps import PASSED
 from synth.pairs.observed.pair import ObservedPair
 from synth.pairs.observed.sides import ObservedSide
@@ -38,7 +39,9 @@ def evidence_of(row: Any) -> Evidence:
         case ObservedPair() | ObservedSide():
             return "observed"
         case Trajectory():
-            return "declared" if about.check_result is None else "exact"
+            # the check of an import was its source's, and nobody has run it here
+            checked = about.check_result is not None and about.synthesizer != IMPORT
+            return "exact" if checked else "declared"
 
     raise TypeError(f"{type(row).__name__} has no evidence")
 

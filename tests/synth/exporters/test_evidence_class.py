@@ -13,13 +13,20 @@ from tests.synth.exporters.solved import export, trajectory
 
 
 @pytest.mark.parametrize(
-    ("checked", "evidence"), [(True, "exact"), (False, "declared")], ids=["checked", "imported"]
+    ("checked", "by", "evidence"),
+    [
+        (True, "rollout", "exact"),
+        (False, "rollout", "declared"),
+        (True, "import", "declared"),
+    ],
+    ids=["checked", "unchecked", "checked_elsewhere"],
 )
 def test_a_chat_rests_on_the_environments_check_or_on_what_its_source_declares(
-    tmp_path: Path, checked: bool, evidence: str
+    tmp_path: Path, checked: bool, by: str, evidence: str
 ) -> None:
     result = CheckResult(passed=True, parts=()) if checked else None
-    (row,), _ = export(tmp_path, msgspec.structs.replace(trajectory(), check_result=result))
+    one = msgspec.structs.replace(trajectory(), check_result=result, synthesizer=by)
+    (row,), _ = export(tmp_path, one)
     assert row["evidence"] == evidence
     card = next(tmp_path.rglob("README.md")).read_text()
     first = card.split("\n---\n")[1].lstrip().splitlines()[0]
