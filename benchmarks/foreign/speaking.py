@@ -18,9 +18,12 @@ FILTERS = (
     *("leaks", "secrets", "control_tokens", "provenance", "signals", "efficiency", "waste"),
     *("duplicates", "pdi"),
 )
+QUALITY = ("provenance", "signals", "efficiency", "waste")
+"""That judge how well it was done."""
+HIGHER_IS_BETTER = ("signals",)
 ROUNDS = 200
 FEWEST = 10
-"""Successes and failures on which a filter spoke, below which nothing is said of its lift."""
+"""Successes, and failures, on which a filter spoke, below which nothing is said."""
 _SAID = """
 SELECT filter, trajectory_id, keep, score FROM decisions
 WHERE keep IS NOT NULL OR score IS NOT NULL
@@ -30,37 +33,48 @@ Scores = Mapping[str, float]
 
 
 def lines() -> Iterator[str]:
-    """A table in Markdown, a line per filter and family in which it could speak."""
-    yield "| family | filter | spoke | AUC for failure | turns alone | calls alone | last speaker alone |"
-    yield "|---|---|---:|---:|---:|---:|---:|"
+    """Two tables in Markdown: who could speak, and what those that judge quality say."""
+    yield f"| family | trajectories | {' | '.join(FILTERS)} |"
+    yield f"|---|---:|{'---:|' * len(FILTERS)}"
+    told: list[str] = []
     for name in families():
         with imported([name]) as url:
             flow = Flow.model_validate({"name": "all", "stages": [{"filter": list(FILTERS)}]})
             curate(url, flow, quiet=True)
-            yield from _of_family(name, Ledger(url))
+            ledger = Ledger(url)
+            said = _said(ledger)
+        spoke = [str(len(said[filter])) for filter in FILTERS]
+        yield f"| {name} | {len(ledger.state.current_valid())} | {' | '.join(spoke)} |"
+        told += _told_of(name, ledger, said)
+    yield from ("", "| family | filter | AUC for failure | turns | calls | last speaker |")
+    yield "|---|---|---:|---:|---:|---:|"
+    yield from told
 
 
-def _of_family(name: str, ledger: Ledger) -> Iterator[str]:
+def _said(ledger: Ledger) -> dict[str, dict[str, float]]:
+    """By filter: what it said, a drop the loudest; else its score, as it counts what is wrong."""
+    said: dict[str, dict[str, float]] = {filter: {} for filter in FILTERS}
+    with connect(ledger) as connection:
+        for filter, identity, keep, score in connection.execute(_SAID).fetchall():
+            wrong = float(score or 0.0) * (-1 if filter in HIGHER_IS_BETTER else 1)
+            said[filter][identity] = 1e9 if keep is False else wrong
+    return said
+
+
+def _told_of(name: str, ledger: Ledger, said: Mapping[str, Scores]) -> Iterator[str]:
     failed: dict[str, bool] = {}
     trivial: dict[str, dict[str, float]] = {"turns": {}, "calls": {}, "speaker": {}}
-    valid = ledger.state.current_valid()
-    for one in ledger.trajectories(set(valid)):
+    for one in ledger.trajectories(set(ledger.state.current_valid())):
         if one.outcome.value in ("success", "failure"):
             failed[one.trajectory_id] = one.outcome.value == "failure"
             for what, value in _trivial(one).items():
                 trivial[what][one.trajectory_id] = value
 
-    said: dict[str, dict[str, float]] = {filter: {} for filter in FILTERS}
-    with connect(ledger) as connection:
-        for filter, identity, keep, score in connection.execute(_SAID).fetchall():
-            # a drop is said the loudest; else the score, as the filter counts what is wrong
-            said[filter][identity] = 1e9 if keep is False else float(score or 0.0)
-
-    for filter in FILTERS:
+    for filter in QUALITY:
         spoke = said[filter]
-        cells = [name, filter, f"{len(spoke)} of {len(valid)}"]
-        cells += [_told(scores, failed, spoke) for scores in (spoke, *trivial.values())]
-        yield f"| {' | '.join(cells)} |"
+        cells = [_told(scores, failed, spoke) for scores in (spoke, *trivial.values())]
+        if cells[0] is not None:
+            yield f"| {name} | `{filter}` | {' | '.join(map(str, cells))} |"
 
 
 def _trivial(one: Trajectory) -> Scores:
@@ -72,12 +86,12 @@ def _trivial(one: Trajectory) -> Scores:
     }
 
 
-def _told(scores: Scores, failed: Mapping[str, bool], spoke: Scores) -> str:
+def _told(scores: Scores, failed: Mapping[str, bool], spoke: Scores) -> str | None:
     """The AUC among those on which the filter spoke, with its 95 % interval (bootstrap)."""
     bad = np.array([scores[one] for one in spoke if failed.get(one) is True])
     good = np.array([scores[one] for one in spoke if failed.get(one) is False])
     if min(len(bad), len(good)) < FEWEST:
-        return "-"
+        return None
     rng = np.random.default_rng(20)
     drawn = [auc(rng.choice(bad, len(bad)), rng.choice(good, len(good))) for _ in range(ROUNDS)]
     low, high = np.quantile(drawn, [0.025, 0.975])
