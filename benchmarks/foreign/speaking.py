@@ -43,9 +43,9 @@ def lines() -> Iterator[str]:
             curate(url, flow, quiet=True)
             ledger = Ledger(url)
             said = _said(ledger)
+            told += _told_of(name, ledger, said)
         spoke = [str(len(said[filter])) for filter in FILTERS]
         yield f"| {name} | {len(ledger.state.current_valid())} | {' | '.join(spoke)} |"
-        told += _told_of(name, ledger, said)
     yield from ("", "| family | filter | AUC for failure | turns | calls | last speaker |")
     yield "|---|---|---:|---:|---:|---:|"
     yield from told
