@@ -6,6 +6,7 @@ from synth.api.comparisons import diff as diff
 from synth.api.comparisons import drawn_graph as drawn_graph
 from synth.api.comparisons import explain_nodes as explain_nodes
 from synth.api.comparisons import graph as graph
+from synth.api.confirming import confirm as confirm
 from synth.api.datasets import check_export as check_export
 from synth.api.datasets import export as export
 from synth.api.deployments import deploy as deploy
@@ -33,7 +34,6 @@ from synth.api.runs import FlowCheck as FlowCheck
 from synth.api.runs import RunResult as RunResult
 from synth.api.runs import WorkReport as WorkReport
 from synth.api.runs import check_flow as check_flow
-from synth.api.runs import confirm as confirm
 from synth.api.runs import curate as curate
 from synth.api.runs import run as run
 from synth.api.runs import work as work

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from synth.engine.asking import Answer
 from synth.engine.context import Role
@@ -19,17 +19,20 @@ from synth.engine.study.shard import OF_ALL, ShardContext, UnitResult
 from synth.engine.study.stage_context import StageContext
 from synth.engine.study.study import Study
 from synth.policies.scripted import expert_policy
-from synth.rollout.start import BranchPoint, recorded_act
-from synth.schemas import GUIDED, ConfigError, Outcome, Trajectory, content_hash
+from synth.rollout.start import BranchPoint
+from synth.schemas import ConfigError, Outcome, Trajectory, content_hash
 from synth.stats.sequential import control_count
 from synth.synthesizers.sibling_acts import (
     SIBLING,
     TRIALS,
     Siblings,
+    guided_act,
+    listed,
     price,
     sibling_act,
     siblings,
 )
+from synth.synthesizers.step_settings import Proposals as Proposals
 from synth.synthesizers.suggested_steps import (
     JUDGE,
     decisive_drops,
@@ -43,22 +46,6 @@ _EXPERT_ROLE = Role(expert_policy({"profiles": "correct"}, model_name=None, samp
 """The environment's own planner as a source of alternatives, unless the flow has a role of that
 name.
 """
-
-
-class Proposals(BaseModel):
-    """At most so many steps of a trajectory, and so many alternatives of each, drawn at most
-    `samples` times from each source.
-
-    `from`: steps of failed trials, or of successful ones too; the stage never looks at truncated
-    and invalid trials.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
-
-    per_trajectory: int = Field(default=3, ge=1, le=100)
-    alternatives: int = Field(default=2, ge=1, le=10)
-    samples: int = Field(default=5, ge=1, le=100)
-    source: Literal["failed", "all"] = Field(default="failed", alias="from")
 
 
 @synthesizer("critical_step", version=2)
@@ -118,9 +105,7 @@ class CriticalStep(Study):
         drops, retries = decisive_drops(stage), solved_retries(stage)
         solved = [[one, *turn] for one, turns in retries.items() for turn in turns.items()]
 
-        told = [
-            [one, *turn] for one, turns in self._siblings(stage).items() for turn in turns.items()
-        ]
+        told = listed(self._siblings(stage))
 
         return [*super().inputs(stage), *filter(None, (drops, solved, told))]
 
@@ -256,12 +241,6 @@ class CriticalStep(Study):
             tokens = stage.cost()["tokens"]
             found["also"] = [*found["also"], *price(tokens, found["verified"])]
         return found
-
-
-def guided_act(retry: Trajectory, turn: int) -> Proposal:
-    """What a retry did at its pivot, by guidance that a continuation does not have."""
-    act = recorded_act(retry.turns[turn]).turn
-    return Proposal(act, f"{retry.role}{GUIDED}", retry.authorship)
 
 
 def _identity(role: Role) -> Sequence[Any]:

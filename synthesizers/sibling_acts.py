@@ -4,12 +4,13 @@ a team's own logs suggest. Continuations decide; outcomes of trials are no label
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from synth.engine.numbers import counted_noun
 from synth.engine.study.alternatives import Proposal
 from synth.ledger.ledger import Ledger
 from synth.rollout.start import recorded_act
-from synth.schemas import Trajectory
+from synth.schemas import GUIDED, Trajectory
 from synth.topology.partings.states import shared_states
 from synth.topology.partings.trials import mixed_groups
 
@@ -39,10 +40,21 @@ def siblings(ledger: Ledger) -> Siblings:
     return {identity: dict(sorted(turns.items())) for identity, turns in sorted(found.items())}
 
 
+def listed(found: Siblings) -> list[list[Any]]:
+    """As inputs of a stage."""
+    return [[one, *turn] for one, turns in found.items() for turn in turns.items()]
+
+
 def sibling_act(trial: Trajectory, turn: int) -> Proposal:
     """What a trial did at a turn, by its own policy."""
     act = recorded_act(trial.turns[turn]).turn
     return Proposal(act, trial.model or trial.policy, trial.authorship)
+
+
+def guided_act(retry: Trajectory, turn: int) -> Proposal:
+    """What a retry did at its pivot, by guidance that a continuation does not have."""
+    act = recorded_act(retry.turns[turn]).turn
+    return Proposal(act, f"{retry.role}{GUIDED}", retry.authorship)
 
 
 def price(tokens: int, confirmed: int) -> Iterator[str]:

@@ -1,5 +1,5 @@
-"""The flow that tests what collected trials suggest: each logged prefix is replayed in its world, and
-both acts are continued from there.
+"""The flow that tests what collected trials suggest: each logged prefix is replayed in its world,
+and both acts are continued from there.
 """
 
 from typing import Any

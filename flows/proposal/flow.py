@@ -27,7 +27,7 @@ OBSERVED = ("dpo_observed", "kto_observed")
 JUDGE, STUDENT = "judge", "student"
 
 
-class Proposal(msgspec.Struct, frozen=True):
+class FlowProposal(msgspec.Struct, frozen=True):
     """The flow, the words in which it can be kept, and what was seen."""
 
     flow: Flow
@@ -37,7 +37,7 @@ class Proposal(msgspec.Struct, frozen=True):
 
 def proposal(
     ledger: Ledger, bindings: Bindings, settings: Settings = (), *, compare: bool = False
-) -> Proposal:
+) -> FlowProposal:
     """What to do with what a ledger holds. `settings`: in place of the proposed ones; a model for
     the role `judge` or `student` is used, so its filter is proposed with it. `compare`: comparisons
     of collected trials too. Raises `ConfigError` for settings that do not fit.
@@ -56,7 +56,7 @@ def proposal(
     }
     put_settings(content, settings)
 
-    return Proposal(flow_of(content, (), WHERE), _written(content, found), found)
+    return FlowProposal(flow_of(content, (), WHERE), _written(content, found), found)
 
 
 def _of_models(settings: Settings) -> Settings:

@@ -130,6 +130,16 @@ def silences(filters: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
             yield f"WARNING: {name} could speak on {spoke:,} of {asked:,} only ({why})"
 
 
+def _count(
+    filters: Mapping[str, dict[str, Any]], connection: LedgerConnection, stage_key: str
+) -> None:
+    """Puts what each filter decided and on how much it spoke into its entry."""
+    for name, keep, reason, count in connection.execute(_COUNTS, [stage_key]).fetchall():
+        filters[name][_VERDICTS[keep]][reason] = count
+    for name, spoke, asked in connection.execute(_SPOKE, [stage_key]).fetchall():
+        filters[name]["spoke"], filters[name]["asked"] = spoke, asked
+
+
 def filter_report(
     ledger: Ledger, stage_key: str, names: Sequence[str], measured: Sequence[str]
 ) -> Mapping[str, Any]:
@@ -139,10 +149,7 @@ def filter_report(
     }
 
     with connect(ledger) as connection:
-        for name, keep, reason, count in connection.execute(_COUNTS, [stage_key]).fetchall():
-            filters[name][_VERDICTS[keep]][reason] = count
-        for name, spoke, asked in connection.execute(_SPOKE, [stage_key]).fetchall():
-            filters[name]["spoke"], filters[name]["asked"] = spoke, asked
+        _count(filters, connection, stage_key)
         kept = f"SELECT count(*) FILTER (kept), count(*) FROM ({_KEPT})"
         ((kept_count, total),) = connection.execute(kept, [stage_key]).fetchall()
         faults = faulted(connection, stage_key, measured)
@@ -154,13 +161,11 @@ def filter_report(
         f"{note.subject_id.removeprefix('filter:')}: {note.about.text}"
         for note in read(ledger, Text, (NOTE,), stage_key=stage_key)
     ]
-
     also += [*silences(filters), *(one.line for one in beside)]
     if faults:
         also.append(f"faults left {faults:,} undefined; a rerun of the flow measures those again")
     if len(names) > 1:
         also += overlap_lines(only, pairs, composition)
-
     return {
         "kind": "filter",
         "filters": list(filters.values()),

@@ -10,7 +10,7 @@ from synth.flows.bindings import Bindings
 from synth.flows.environments import bindings_of, said_by_files
 from synth.flows.own_flow import Settings
 from synth.flows.proposal.confirming import confirming
-from synth.flows.proposal.flow import Proposal, doors_of, proposal
+from synth.flows.proposal.flow import FlowProposal, doors_of, proposal
 from synth.flows.run_record import said_of_run
 from synth.ledger import Ledger
 from synth.schemas import Flow
@@ -23,7 +23,7 @@ class ProposedFlow:
     run_dir: str
     flow: Flow
     text: str
-    _of: Proposal = field(repr=False)
+    _of: FlowProposal = field(repr=False)
 
     def doors(self) -> Table:
         """What keeps trajectories from becoming rows for supervised training as the run stands

@@ -11,7 +11,7 @@ from typing import Any
 
 from synth.api.bound import Files
 from synth.api.opened import Ledger, open_ledger
-from synth.api.proposals import confirming_flow, propose
+from synth.api.proposals import propose
 from synth.api.waiting import waited
 from synth.claims import Units
 from synth.engine.context import Run
@@ -143,22 +143,6 @@ def curate(
     with in_file(where):
         done = _carried_out(recipe, chosen, str(run_dir), prefect=prefect, quiet=quiet)
     return _result(*done, ended)
-
-
-def confirm(
-    run_dir: Path | str,
-    *,
-    set: Settings = (),
-    environments: Files = (),
-    quiet: bool = False,
-    ended: Ended = lambda result: None,
-) -> RunResult:
-    """Tests what imported trials suggest: replays each logged prefix in its world and continues
-    what was done there and what a trial that passed did; accepted tests become rows of dpo, kto and
-    prm. See `run` for the arguments; `set` names who plays on (`models.explorer`).
-    """
-    flow = confirming_flow(run_dir, set, environments)
-    return run(flow, run_dir=run_dir, environments=environments, quiet=quiet, ended=ended)
 
 
 @dataclass(frozen=True)

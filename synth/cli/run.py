@@ -9,7 +9,7 @@ from synth.cli.options import command, console, from_here, own_name, tell, warn,
 from synth.schemas import ConfigError, between_words, printable
 
 if TYPE_CHECKING:
-    from synth import FlowCheck, RunResult
+    from synth import FlowCheck, ProposedFlow, RunResult
 
 
 @command
@@ -61,21 +61,10 @@ def curate(
               synth curate runs/mine --dry-run --save mine.yaml
               synth curate runs/mine configs/curate.yaml --env mcp=shop.yaml
     """
-    from synth import ProposedFlow, check_flow, propose
+    from synth import check_flow
     from synth import curate as carry_out
 
-    proposed: ProposedFlow | None = None
-    if flow is None:
-        proposed = propose(**chosen, compare=compare)
-        chosen |= {"flow": proposed.flow, "set": ()}
-        for line in () if quiet else proposed.text.splitlines():
-            tell(line)
-    else:
-        _refuse_with_flow({"--save": save is not None, "--compare": compare})
-        chosen["flow"] = flow
-    if save is not None and proposed is not None:
-        write_file("--save", save, proposed.text.encode())
-
+    proposed = _proposed(flow, save, compare=compare, quiet=quiet, chosen=chosen)
     if dry_run:
         checked = check_flow(**chosen, curates=True)
         on = f"on the {checked.trajectories:,} valid trajectories of {chosen['run_dir']}"
@@ -84,6 +73,28 @@ def curate(
         carry_out(**chosen, prefect=prefect, quiet=quiet, ended=say_result)
     if proposed is not None:
         console().print(proposed.doors().grid())
+
+
+def _proposed(
+    flow: Path | None, save: Path | None, *, compare: bool, quiet: bool, chosen: dict[str, Any]
+) -> "ProposedFlow | None":
+    """The flow that is proposed where none is given, said and kept; what is carried out is put into
+    `chosen`.
+    """
+    from synth import propose
+
+    if flow is not None:
+        _refuse_with_flow({"--save": save is not None, "--compare": compare})
+        chosen["flow"] = flow
+        return None
+
+    proposed = propose(**chosen, compare=compare)
+    chosen |= {"flow": proposed.flow, "set": ()}
+    for line in () if quiet else proposed.text.splitlines():
+        tell(line)
+    if save is not None:
+        write_file("--save", save, proposed.text.encode())
+    return proposed
 
 
 @command

@@ -21,7 +21,8 @@ KINDS: dict[str, tuple[str, ...]] = {
     "memory": ("trl", "llamafactory", "axolotl", "openai"),
 }
 """Each kind, with its forms; the first is written where none is asked for. `kinds.KIND` (of labels
-on turns `kinds.labelled` and `kinds.observed`) and `forms.FORM` of this room have it under the kind's name, in capitals.
+on turns `kinds.labelled`, of acts of collected trials `kinds.observed`) and `forms.FORM` of this
+room have it under the kind's name, in capitals.
 """
 _ROOMS = {
     **dict.fromkeys(("dpo", "kto", "prm"), "labelled"),

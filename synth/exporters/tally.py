@@ -31,7 +31,8 @@ MASKED = "masked:"
 @dataclass(slots=True)
 class ExportCounts(LeftOut):
     """Decides what all kinds decide alike, and counts. `per_turn`: rows are to hold one turn with
-    loss each; `context`: what they begin with may carry none; `unfinished`: what of the run is not through, where it is not.
+    loss each; `context`: what they begin with may carry none; `unfinished`: what of the run is not
+    through, where it is not.
     """
 
     kind: Kind

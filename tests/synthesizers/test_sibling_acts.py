@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from synth.api.runs import confirm
+from synth.api.confirming import confirm
 from synth.ledger.ledger import Ledger
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow

@@ -1,6 +1,6 @@
-"""What reads badly in rows of foreign chats: thoughts that a user's simulator did not say, an answer
-of a tool at the very end, no system prompt, no tool schemas. Found, and on request mended or left
-out.
+"""What reads badly in rows of foreign chats: thoughts that a user's simulator did not say, an
+answer of a tool at the very end, no system prompt, no tool schemas. Found, and on request mended or
+left out.
 """
 
 from collections.abc import Iterator, Mapping

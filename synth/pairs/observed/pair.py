@@ -6,8 +6,8 @@ import msgspec
 
 from synth.pairs.turns import policy_name
 from synth.schemas import Authorship, Trajectory, content_hash
-from synth.topology.partings.states import Parting
-from synth.topology.partings.trials import Trial
+from synth.topology.partings.states import ActParting
+from synth.topology.partings.trials import SeenTrial
 
 FEWEST_TRIALS = 3
 """Of an act, below which its comparison is `single`."""
@@ -49,7 +49,7 @@ class ObservedPair(msgspec.Struct, frozen=True):
 class DrawnComparison(msgspec.Struct, frozen=True):
     """A parting, with the trials that show its two acts."""
 
-    parting: Parting
+    parting: ActParting
     chosen: str
     rejected: str
     across_policies: bool
@@ -84,7 +84,7 @@ class DrawnComparison(msgspec.Struct, frozen=True):
 
 
 def drawn_from(
-    parting: Parting, trials: Sequence[Trial], passed: Collection[str]
+    parting: ActParting, trials: Sequence[SeenTrial], passed: Collection[str]
 ) -> DrawnComparison:
     """The smallest ids stand for a side: the act is the same in all its trials."""
     policies = {trial.identity: trial.policy for trial in trials}

@@ -21,7 +21,7 @@ from synth.pairs.turns import prompt_messages, provenance_gap, unlearnable
 from synth.schemas import Release, Trajectory, Turn, Verdict
 from synth.stats.length_balance import Lengths, balanced
 from synth.topology.partings.states import shared_states, why_none
-from synth.topology.partings.trials import Trial, mixed_groups
+from synth.topology.partings.trials import SeenTrial, mixed_groups
 
 _AT_ONCE = 100
 """Comparisons whose trajectories are in memory together."""
@@ -76,7 +76,7 @@ def _lengths(row: ObservedRow) -> Lengths:
 
 
 def _comparisons(
-    groups: Mapping[str, Sequence[Trial]], report: ObservedReport
+    groups: Mapping[str, Sequence[SeenTrial]], report: ObservedReport
 ) -> list[DrawnComparison]:
     """Of all groups, in the order of their tasks; each group gives one or a reason."""
     drawn: list[DrawnComparison] = []

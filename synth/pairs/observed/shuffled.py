@@ -1,15 +1,15 @@
-"""How many comparisons chance gives: the same trials, with outcomes dealt out anew in each group."""
+"""How many comparisons chance gives: the same trials, their outcomes dealt out anew in a group."""
 
 import random
 from collections.abc import Sequence
 
 import msgspec
 
-from synth.topology.partings.states import State
+from synth.topology.partings.states import SharedState
 
 ROUNDS = 20
 SEED = 20
-Shape = tuple[Sequence[str], int, Sequence[State]]
+Shape = tuple[Sequence[str], int, Sequence[SharedState]]
 """Of a group: its trials, how many of them passed, and the states that they shared."""
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from synth.stats.posterior import probability_better
-from synth.topology.partings.trials import Trial, states
+from synth.topology.partings.trials import SeenTrial, states
 
 Diverged = Literal["call", "words"]
 """In what two acts differ: in a call, or in words alone."""
@@ -45,7 +45,7 @@ class SeenAct(msgspec.Struct, frozen=True):
         return self.successes / len(self.trials)
 
 
-class Parting(msgspec.Struct, frozen=True):
+class ActParting(msgspec.Struct, frozen=True):
     """A state before turn `depth`, the act whose trials passed more often, and the other one.
     `posterior`: that the former is better (`probability_better`).
     """
@@ -57,7 +57,7 @@ class Parting(msgspec.Struct, frozen=True):
     posterior: float
 
 
-class State(msgspec.Struct, frozen=True):
+class SharedState(msgspec.Struct, frozen=True):
     """Trials that were shown the same before turn `depth`, by the act that they did there, with
     whether it calls.
     """
@@ -65,7 +65,7 @@ class State(msgspec.Struct, frozen=True):
     depth: int
     acts: tuple[tuple[tuple[str, ...], bool], ...]
 
-    def parting(self, passed: Collection[str]) -> Parting | None:
+    def parting(self, passed: Collection[str]) -> ActParting | None:
         """The two acts that differ with the highest posterior, where trials in `passed` are those
         that did; None where all acts passed alike.
         """
@@ -81,25 +81,25 @@ class State(msgspec.Struct, frozen=True):
         ]
         return max(found, key=lambda one: (one.posterior, one.better.trials), default=None)
 
-    def _between(self, better: tuple[SeenAct, bool], worse: tuple[SeenAct, bool]) -> Parting:
+    def _between(self, better: tuple[SeenAct, bool], worse: tuple[SeenAct, bool]) -> ActParting:
         diverged: Diverged = "call" if better[1] or worse[1] else "words"
         posterior = probability_better(better[0].counts, worse[0].counts)
-        return Parting(self.depth, diverged, better[0], worse[0], posterior)
+        return ActParting(self.depth, diverged, better[0], worse[0], posterior)
 
 
-def shared_states(trials: Sequence[Trial]) -> Iterator[State]:
+def shared_states(trials: Sequence[SeenTrial]) -> Iterator[SharedState]:
     """Every state at which trials of a group did different acts that can be learnt, whatever came
     of them; the states before others first.
     """
     depth, most = 0, max((len(trial.steps) for trial in trials), default=0)
     while depth < most:
         for together in states(trials, depth):
-            acts: defaultdict[str, list[Trial]] = defaultdict(list)
+            acts: defaultdict[str, list[SeenTrial]] = defaultdict(list)
             for trial in together:
                 if trial.steps[depth].why is None:
                     acts[trial.steps[depth].act].append(trial)
             if len(acts) > 1:
-                yield State(
+                yield SharedState(
                     depth,
                     tuple(
                         (tuple(one.identity for one in same), same[0].steps[depth].calls)
@@ -109,7 +109,7 @@ def shared_states(trials: Sequence[Trial]) -> Iterator[State]:
         depth += 1
 
 
-def why_none(trials: Sequence[Trial]) -> str:
+def why_none(trials: Sequence[SeenTrial]) -> str:
     """Why a mixed group gives no comparison: the first of `REASONS` that holds for trials of
     different outcomes.
     """
@@ -121,7 +121,7 @@ def why_none(trials: Sequence[Trial]) -> str:
     return next(reason for reason in REASONS if found[reason])
 
 
-def _parted(one: Trial, other: Trial) -> str:
+def _parted(one: SeenTrial, other: SeenTrial) -> str:
     """Where two trials of different outcomes part."""
     if one.shown != other.shown:
         return "other_prompt"

@@ -26,7 +26,7 @@ class Step(msgspec.Struct, frozen=True):
     why: str | None = None
 
 
-class Trial(msgspec.Struct, frozen=True):
+class SeenTrial(msgspec.Struct, frozen=True):
     """A decided trial. `shown`: digest of system prompt and tools."""
 
     identity: str
@@ -36,7 +36,7 @@ class Trial(msgspec.Struct, frozen=True):
     steps: tuple[Step, ...]
 
 
-def mixed_groups(ledger: Ledger) -> dict[str, list[Trial]]:
+def mixed_groups(ledger: Ledger) -> dict[str, list[SeenTrial]]:
     """The trials of each task with both outcomes. Only trials of such tasks are read, one at a
     time; a few hundred bytes are kept of each turn.
     """
@@ -47,7 +47,7 @@ def mixed_groups(ledger: Ledger) -> dict[str, list[Trial]]:
 
     of_mixed = {one["trajectory_id"] for one in ledger.records() if one["task_id"] in mixed}
     wanted = of_mixed & set(ledger.state.current_valid())
-    groups: defaultdict[str, list[Trial]] = defaultdict(list)
+    groups: defaultdict[str, list[SeenTrial]] = defaultdict(list)
 
     for one in ledger.trajectories(wanted):
         if _is_trial(one):
@@ -66,7 +66,7 @@ def _is_trial(one: Trajectory) -> bool:
     return one.outcome.value in _DECIDED and one.synthesizer not in EVIDENCE and not told
 
 
-def trial_of(one: Trajectory) -> Trial:
+def trial_of(one: Trajectory) -> SeenTrial:
     """Digests of a trial: thoughts and ids of calls are no part of what a later turn is shown."""
     shown = content_hash([one.tools, one.system_prompt])
     state = content_hash([shown, to_messages(msgspec.structs.replace(one, turns=()))])
@@ -81,7 +81,7 @@ def trial_of(one: Trajectory) -> Trial:
         state = content_hash([state, messages])
 
     passed = one.outcome is Outcome.SUCCESS
-    return Trial(one.trajectory_id, one.model or one.policy, passed, shown, tuple(steps))
+    return SeenTrial(one.trajectory_id, one.model or one.policy, passed, shown, tuple(steps))
 
 
 def _nameless(message: dict[str, object]) -> dict[str, object]:
@@ -92,9 +92,9 @@ def _nameless(message: dict[str, object]) -> dict[str, object]:
     return {**plain, "tool_calls": [call["function"] for call in calls]}
 
 
-def states(trials: Sequence[Trial], depth: int) -> Iterator[list[Trial]]:
+def states(trials: Sequence[SeenTrial], depth: int) -> Iterator[list[SeenTrial]]:
     """Those that are shown the same before turn `depth`, together."""
-    found: defaultdict[str, list[Trial]] = defaultdict(list)
+    found: defaultdict[str, list[SeenTrial]] = defaultdict(list)
     for trial in trials:
         if depth < len(trial.steps):
             found[trial.steps[depth].before].append(trial)
