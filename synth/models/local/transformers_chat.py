@@ -17,8 +17,7 @@ from synth.models.local.transformers_batch import Batch, advanced, within_prefil
 from synth.models.local.transformers_draws import PROCESSORS, DrawnText
 from synth.models.local.transformers_model import LocalModel, ModelThread, check_local, load
 from synth.models.replies.call_ids import MISSING
-from synth.models.replies.tool_call_recovery import RECOVERED, with_recovered_calls
-from synth.models.replies.xml_tool_calls import XML
+from synth.models.replies.tool_call_recovery import read_apart, with_recovered_calls
 from synth.models.settings import ModelSettings
 from synth.schemas import (
     Completion,
@@ -30,6 +29,7 @@ from synth.schemas import (
     ToolSchemas,
     Usage,
 )
+from synth.text.calls.reading import OWN_PART
 
 TEMPLATE_KWARGS = "chat_template_kwargs"
 _OPEN, _CLOSE = "<think>", "</think>"
@@ -163,11 +163,11 @@ class TransformersChat:
             return reply
 
         # to find the calls and to number them is this engine's own part, and no repair
-        read = with_recovered_calls(reply, messages, tools)
+        read = read_apart(with_recovered_calls(reply, messages, tools), tools)
 
         called = read.tool_calls and read.finish_reason == "stop"
 
-        repairs = (repair for repair in read.repairs if repair not in (RECOVERED, XML, MISSING))
+        repairs = (repair for repair in read.repairs if repair not in OWN_PART | {MISSING})
         return replace(
             read,
             finish_reason="tool_calls" if called else read.finish_reason,

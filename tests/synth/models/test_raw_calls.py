@@ -1,0 +1,105 @@
+"""A model behind a server without a parser for calls: whatever form it writes them in, it plays;
+what cannot be read is a fault, and never a failure.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from synth.envs.echo import WORLD
+from synth.ledger.storage.journal import Journal
+from synth.loss_turns import turns_without_loss
+from synth.models.registry import open_model
+from synth.models.settings import ModelSettings
+from synth.policies.chat import chat_policy
+from synth.rollout.episode import EpisodeSpec
+from synth.rollout.limits import Limits
+from synth.rollout.slots import run_slots
+from synth.schemas.outcome import Fault, Outcome
+from synth.schemas.trajectory import Trajectory
+from synth.text.calls.reading import MARKS
+from tests.synth.models.chat_brains import Body, echo_expert
+from tests.synth.models.chat_server import ChatServer
+from tests.synth.text.calls.written import FORMS
+
+TASKS = WORLD.make_tasks({"turns": 2}, 1, 1)
+Brain = Callable[[Body], dict[str, Any]]
+
+
+def raw(form: str, before: str = "") -> Brain:
+    """The expert of the echo world, as a server without a parser hands its replies on."""
+
+    def brain(body: Body) -> dict[str, Any]:
+        message = echo_expert(body)
+        texts = [
+            FORMS[form](call["function"]["name"], json.loads(call["function"]["arguments"]))
+            for call in message.get("tool_calls", ())
+        ]
+        return {"role": "assistant", "content": before + ("\n".join(texts) or message["content"])}
+
+    return brain
+
+
+def saying(text: str) -> Brain:
+    return lambda body: {"role": "assistant", "content": text}
+
+
+def played(brain: Brain, tmp_path: Path, **settings: Any) -> list[Trajectory]:
+    """All attempts at one task of the echo world."""
+    work = EpisodeSpec(
+        slot_id="s",
+        task=TASKS[0],
+        trial=0,
+        seed=1,
+        synthesizer="rollout",
+        policy=chat_policy({}, model_name="test-model", sampling={}),
+        limits=Limits(max_turns=6),
+    )
+
+    async def run(url: str) -> list[Trajectory]:
+        model = open_model(ModelSettings(base_url=url, model="test-model", **settings))
+        journal = Journal(tmp_path / "journal.jsonl")
+        try:
+            world = lambda work: WORLD.open({"turns": 2})  # noqa: E731
+            return await run_slots([work], world, model, journal, {}, live_episodes=1)
+        finally:
+            journal.close()
+            await model.close()
+
+    with ChatServer(brain) as server:
+        return asyncio.run(run(server.url))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_expert_solves_the_task_in_every_form_and_no_mark_stays_in_what_carries_loss(
+    form: str, tmp_path: Path
+) -> None:
+    (trajectory,) = played(raw(form), tmp_path)
+    assert (trajectory.outcome, trajectory.fault) == (Outcome.SUCCESS, None)
+    assert [MARKS.search(turn.content or "") for turn in trajectory.turns] == [None] * 3
+    assert turns_without_loss(trajectory) == {}
+
+
+def test_a_half_call_is_a_fault_of_parsing_and_no_failure(tmp_path: Path) -> None:
+    attempts = played(saying('<tool_call>\n{"name": "echo", "arguments": {"text": "a'), tmp_path)
+    assert {(one.outcome, one.fault) for one in attempts} == {(Outcome.INVALID, Fault.PARSER)}
+    assert len(attempts) == 2
+    assert "a call begins in the reply" in (attempts[0].fault_detail or "")
+
+
+def test_a_mark_in_a_sentence_is_the_agents_and_carries_no_loss(tmp_path: Path) -> None:
+    (trajectory,) = played(saying("I would write <tool_call> first."), tmp_path)
+    assert trajectory.fault is None
+    assert set(turns_without_loss(trajectory).values()) == {"call_markup"}
+
+
+def test_a_call_of_an_unknown_tool_is_answered_by_an_error_and_the_run_goes_on(
+    tmp_path: Path,
+) -> None:
+    (trajectory,) = played(saying(FORMS["deepseek_v3"]("fly", {})), tmp_path)
+    assert trajectory.turns[0].observations[0].error
+    assert len(trajectory.turns) > 1
