@@ -11,6 +11,8 @@ from synth.models.server_error import ServerError
 from synth.schemas import ChatModel, Completion, Messages, Sampling, ToolSchemas
 
 FORM = "response_format"
+FORMS = frozenset({FORM, "structured_outputs"})
+"""What a request may name that holds its reply to a form."""
 UNPARSED = "tools_without_server_parser"
 FORM_REFUSED = "response_format_refused"
 _REFUSED = frozenset({400, 422})

@@ -16,8 +16,10 @@ from synth.models.broken_calls import SENT_AS_TEXT, has_broken_calls
 from synth.models.local.transformers_batch import Batch, advanced, within_prefill
 from synth.models.local.transformers_draws import PROCESSORS, DrawnText
 from synth.models.local.transformers_model import LocalModel, ModelThread, check_local, load
+from synth.models.refused_features import FORMS
 from synth.models.replies.call_ids import MISSING
 from synth.models.replies.tool_call_recovery import read_apart, with_recovered_calls
+from synth.models.server_error import ServerError
 from synth.models.settings import ModelSettings
 from synth.schemas import (
     Completion,
@@ -61,6 +63,8 @@ class TransformersChat:
         """One reply; `latency_ms` runs from when its prompt is read. A call that is cancelled
         leaves its batch at the next token.
         """
+        if FORMS.intersection(sampling.extra):
+            raise ServerError("engine transformers holds no reply to a form", status=400)
         check_extra(sampling.extra)
 
         model = await self._thread.model()
