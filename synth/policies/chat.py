@@ -79,7 +79,8 @@ def chat_policy(
     """The policy that asks the episode's chat model; `model_name` is the name by which its work is
     identified.
 
-    A seed in `sampling` is mixed with the episode's: the same one for all would make all trials of
+    It is never taken for deterministic: servers answer one prompt differently at temperature 0 too,
+    by the company that it has in a batch. A seed in `sampling` is mixed with the episode's: the same one for all would make all trials of
     a task alike. Opening it raises
     `ConfigError` where the episode has no model.
     """
@@ -100,7 +101,6 @@ def chat_policy(
         open=open_chat,
         model=model_name,
         sampling=msgspec.to_builtins(drawn),
-        deterministic=drawn.temperature == 0,
     )
 
 
