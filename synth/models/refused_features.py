@@ -18,7 +18,7 @@ FORM_REFUSED = "response_format_refused"
 _REFUSED = frozenset({400, 422})
 _PARSER_WORDS = ("tool-call-parser", "tool_call_parser", "auto tool choice")
 """vLLM's words, with which it refuses tools where no parser was named."""
-_SHOWN_ONLY: Mapping[str, Any] = {"tool_choice": "none"}
+SHOWN_ONLY: Mapping[str, Any] = {"tool_choice": "none"}
 """Tools are then shown to the model, and its calls come as text, which synth reads."""
 
 
@@ -72,14 +72,19 @@ class FittingChat:
             try:
                 return await self._model.complete(messages, tools, sampling)
             except ServerError as error:
-                wants_parser = any(words in str(error).lower() for words in _PARSER_WORDS)
-                if not tools or chosen or error.status not in _REFUSED or not wants_parser:
+                if not tools or chosen or not wants_parser(error):
                     raise
 
-        shown = replace(sampling, extra={**sampling.extra, **_SHOWN_ONLY})
+        shown = replace(sampling, extra={**sampling.extra, **SHOWN_ONLY})
         reply = await self._model.complete(messages, tools, shown)
         self._unparsed = True
         return _named(reply, UNPARSED)
+
+
+def wants_parser(error: ServerError) -> bool:
+    """Whether a server refused tools since it was started without a parser for calls."""
+    told = str(error).lower()
+    return error.status in _REFUSED and any(words in told for words in _PARSER_WORDS)
 
 
 def _formed(sampling: Sampling, form: str | None) -> Sampling | None:
