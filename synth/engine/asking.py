@@ -4,14 +4,14 @@ where it cannot be read, accounted.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
-from importlib.resources import files
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from synth.boundary import FaultError, NotStarted, guard_async
 from synth.engine.context import Role, Run
+from synth.engine.own_prompts import PROMPTS, prompt, with_own
 from synth.engine.role_replies import (
     REFUSED,
     UnreadableError,
@@ -39,7 +39,7 @@ from synth.schemas import (
     content_hash,
 )
 
-__all__ = ["UnreadableError", "json_reply", "response_form"]
+__all__ = ["UnreadableError", "json_reply", "prompt", "response_form"]
 T = TypeVar("T")
 F = TypeVar("F", bound=Faulted)
 TRIES = 3
@@ -49,13 +49,6 @@ TOO_LONG = "too_long"
 """Why a role has no answer where a question does not fit its model's context: a property of what it
 was asked about, and no fault.
 """
-
-
-@cache
-def prompt(name: str) -> str:
-    """The text of a prompt: a file of `data/prompts`."""
-    place = files("synth") / "data" / "prompts" / f"{name}.md"
-    return place.read_text(encoding="utf-8").removesuffix("\n")
 
 
 def chat(system: str, *said: str) -> list[Message]:
@@ -84,6 +77,7 @@ class RoleRequest(msgspec.Struct, frozen=True, kw_only=True):
     def drawn(self, given: Mapping[str, Any]) -> Sampling:
         """How its reply is drawn by a role with these settings."""
         settings = {**given, **self.sampling}
+        settings.pop(PROMPTS, None)
         extra = settings.get("extra") or {}
         if self.form is not None and not FORMS.intersection(extra):
             settings["extra"] = {**extra, FORM: self.form}
@@ -156,6 +150,9 @@ class RoleClient:
         """Asks until a reply can be read, at most `TRIES` times, each time told what was wrong.
         `read` raises `UnreadableError`.
         """
+        if self.role.prompts:
+            own = with_own(question.messages, self.role.prompts)
+            question = msgspec.structs.replace(question, messages=own)
         drawn = question.drawn(self.role.policy.sampling)
         identity = content_hash([question.purpose, self.name, self._model.name, question, drawn])
         resumption = Resumption(identity, 0, self._events.get((identity, 0), ()), self._journal)
