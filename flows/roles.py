@@ -11,7 +11,7 @@ from msgspec import structs, to_builtins
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from synth.engine.context import Role
-from synth.engine.own_prompts import PROMPTS, own_prompts
+from synth.engine.roles.own_prompts import PROMPTS, own_prompts
 from synth.flows.parts import at, or_refusal, part, validated, world
 from synth.models.registry import open_model, open_scoring
 from synth.models.settings import ModelSettings

@@ -18,12 +18,12 @@ from synth.text.calls.forms import (
     invoke,
     marked,
     mistral,
-    pythonic,
     qwen_xml,
     react,
     sections,
 )
 from synth.text.calls.found import MARKUP, RECOVERED, UNREAD, FoundCalls, together, tool_named
+from synth.text.calls.python_calls import PYTHONIC
 
 Reader = Callable[[str, "re.Match[str]", ToolSchemas], FoundCalls | None]
 _MARKED: Mapping[str, tuple[str, Reader]] = {
@@ -50,7 +50,7 @@ def _pattern(*forms: Mapping[str, tuple[str, Reader]]) -> "re.Pattern[str]":
 
 OWN_PART = frozenset(
     {
-        *(RECOVERED, qwen_xml.XML, glm.GLM, pythonic.PYTHONIC, mistral.MISTRAL, sections.SECTION),
+        *(RECOVERED, qwen_xml.XML, glm.GLM, PYTHONIC, mistral.MISTRAL, sections.SECTION),
         *(invoke.INVOKE, marked.MARKED, fenced.FENCED, react.REACT, bare.BARE, harmony.HARMONY),
     }
 )

@@ -7,7 +7,6 @@ They stand on lines of their own, and name tools that there are.
 import re
 
 from synth.schemas import ToolCall, ToolSchemas
-from synth.text.calls.forms.pythonic import bracket_end, cut_call, read_python_calls
 from synth.text.calls.found import (
     UNREAD,
     FoundCalls,
@@ -18,6 +17,7 @@ from synth.text.calls.found import (
     tool_named,
 )
 from synth.text.calls.json_calls import begun, read_objects
+from synth.text.calls.python_calls import bracket_end, cut_call, read_python_calls
 
 OPENS = r"^ {0,3}(?=[\[{]|[A-Za-z_][\w.\-]*[({\[])"
 BARE = "tool_call_bare"

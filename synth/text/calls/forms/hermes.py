@@ -9,10 +9,10 @@ import msgspec
 
 from synth.schemas import ToolCall, ToolSchemas, argument_error
 from synth.text.calls.forms.glm import read_glm
-from synth.text.calls.forms.pythonic import read_python_calls
 from synth.text.calls.forms.qwen_xml import CLOSE, FUNCTION, OPEN, close_before_next, read_tagged
 from synth.text.calls.found import EXTRA_DATA, UNCLOSED, FoundCalls, after_space, json_end
 from synth.text.calls.json_calls import Named, named_call, read_objects
+from synth.text.calls.python_calls import read_python_calls
 
 BROKEN = "tool_call_broken_json"
 

@@ -8,7 +8,6 @@ import re
 
 from synth.schemas import ToolCall, ToolSchemas, argument_error
 from synth.text.calls.argument_types import properties_of
-from synth.text.calls.forms.pythonic import read_python_calls
 from synth.text.calls.found import (
     UNREAD,
     FoundCalls,
@@ -19,6 +18,7 @@ from synth.text.calls.found import (
     tool_named,
 )
 from synth.text.calls.json_calls import begun, read_objects
+from synth.text.calls.python_calls import read_python_calls
 
 OPENS = r"^[ \t]*\**Action(?: \d+)?:\**[ \t]*(?=\S|\n)"
 REACT = "tool_call_react"
