@@ -62,6 +62,10 @@ ALL = _pattern(_MARKED, _UNMARKED)
 _FORMS = {**_MARKED, **_UNMARKED}
 _LINE = 400
 """Characters of a line that are looked at: a model that loops writes none that end."""
+_HEADER = re.compile(
+    r"\A\s*(?:<\|start_header_id\|>assistant<\|end_header_id\|>|<\|im_start\|>assistant\b)"
+)
+"""The header of a turn, which a model repeats at times."""
 _WORD = re.compile(r"\w")
 _QUOTES = {'"': '"', "'": "'", "“": "”", "«": "»"}
 
@@ -93,7 +97,8 @@ def read_calls(text: str, tools: ToolSchemas = (), *, marked_only: bool = False)
         position = end
         called = end if read.calls else called
     calls = any(one.calls for one in found)
-    return together(found, "".join([*kept, text[position:]]).strip() if calls else text)
+    left = _HEADER.sub("", "".join([*kept, text[position:]])).strip()
+    return together(found, left if calls else text)
 
 
 def call_end(text: str, opened: "re.Match[str]", tools: ToolSchemas) -> int | None:
