@@ -26,8 +26,8 @@ loss). Every other word, such as `error`, `abort`, `cancelled`, `timeout` or
 
 A server that names none (null, or no such field) is believed where there is anything in the reply.
 """
-SILENT = 4
-"""Tokens that a reply without any text may have taken: those that end it."""
+SILENT = 16
+"""Tokens that a reply without any text may have taken: those that end it, or white space."""
 CALLS = frozenset({"tool_calls", "function_call"})
 ROLES = frozenset({None, "", "assistant"})
 
