@@ -7,15 +7,25 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
-from msgspec import to_builtins
+from msgspec import structs, to_builtins
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from synth.engine.context import Role
+from synth.engine.roles.own_prompts import PROMPTS, own_prompts
 from synth.flows.parts import at, or_refusal, part, validated, world
 from synth.models.registry import open_model, open_scoring
 from synth.models.settings import ModelSettings
 from synth.policies.registry import POLICIES
-from synth.schemas import USER, ConfigError, Flow, PolicySpec, User, explain, strictly
+from synth.schemas import (
+    USER,
+    ConfigError,
+    Flow,
+    PolicySpec,
+    User,
+    content_hash,
+    explain,
+    strictly,
+)
 
 _WHERE = f"models.{USER}"
 
@@ -54,6 +64,8 @@ def role(name: str, settings: Mapping[str, Any]) -> Role:
     policy_name = rest.pop("policy", "chat" if "model" in rest else None)
     if policy_name is None:
         raise ConfigError(f"{where}: name a `policy` ({', '.join(sorted(POLICIES))}) or a `model`")
+    with at(where):
+        prompts = _prompts(name, rest.pop(PROMPTS, None))
     if "model" not in rest and policy_name != "chat":
         return Role(_policy(where, str(policy_name), rest), None)
     known = {*ModelSettings.model_fields, "api_key"}
@@ -67,7 +79,29 @@ def role(name: str, settings: Mapping[str, Any]) -> Role:
     left = {key: value for key, value in rest.items() if key not in known}
     policy = _policy(where, str(policy_name), left, chosen)
     with at(where):
-        return Role(policy, open_model(chosen), open_scoring=partial(open_scoring, chosen))
+        scoring = partial(open_scoring, chosen)
+        return Role(_told(policy, prompts), open_model(chosen), None, scoring, prompts)
+
+
+def _told(policy: PolicySpec, prompts: Mapping[str, str]) -> PolicySpec:
+    """The policy, with a digest of the user's own prompts in the sampling by which a role's work is
+    told apart: other words are other work.
+    """
+    if not prompts:
+        return policy
+    told = {**policy.sampling, PROMPTS: content_hash(dict(prompts))}
+    return structs.replace(policy, sampling=told)
+
+
+def _prompts(name: str, folder: Any) -> Mapping[str, str]:
+    """The user's own prompts. Raises `ConfigError`."""
+    if folder is None:
+        return {}
+    if name == USER:
+        raise ConfigError("prompts: what a user is told comes from its world; leave it out")
+    if not isinstance(folder, str):
+        raise ConfigError("prompts: it is a folder with files such as judge/reward.md")
+    return own_prompts(folder)
 
 
 def _policy(

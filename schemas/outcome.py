@@ -9,8 +9,13 @@ verdict |
 truncated  |
 | unreported (imports that do not say how the run ended)     | success      | failure      | unknown
 |
+| refused (by the agent's model, or a filter of its server)   | unknown      | unknown      |
+unknown    |
 | fault (with exactly one Fault)                             | invalid      | invalid      | invalid
 |
+
+A model that refuses shows nothing of what it can do: its trial stands for neither side of a
+comparison, and is counted as what it is.
 
 A limit that the agent ran into is not a fault: calling it one would censor the long and looping
 runs (rigor: outcomes and censoring).
@@ -54,6 +59,7 @@ class Termination(StrEnum):
     CONTEXT_LIMIT = "context_limit"
     TIME_LIMIT = "time_limit"
     STUCK = "stuck"
+    REFUSED = "refused"
     FAULT = "fault"
     UNREPORTED = "unreported"
 
@@ -84,7 +90,7 @@ def settle(termination: Termination, passed: bool | None, fault: Fault | None) -
         return Outcome.INVALID
     if termination in LIMITS:
         return Outcome.TRUNCATED
-    if passed is None:
+    if passed is None or termination is Termination.REFUSED:
         return Outcome.UNKNOWN
     return Outcome.SUCCESS if passed else Outcome.FAILURE
 
@@ -100,6 +106,8 @@ def contradiction(
         )
     if (outcome is Outcome.INVALID) is not (termination is Termination.FAULT):
         return f"outcome {outcome} with termination {termination}"
+    if termination is Termination.REFUSED and outcome is not Outcome.UNKNOWN:
+        return f"outcome {outcome} with termination {termination}: a refusal is no label"
     if outcome is Outcome.INVALID and reward is not None:
         return f"an invalid record with reward {reward}: a fault is never a label"
     if (outcome is Outcome.TRUNCATED) is not (termination in LIMITS):

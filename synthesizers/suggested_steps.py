@@ -8,17 +8,18 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import islice, zip_longest
 
-import msgspec
-
 from synth.engine.asking import Answer, RoleClient, RoleRequest, UnreadableError, prompt
+from synth.engine.roles.replies import answer_text
 from synth.engine.study.stage_context import StageContext
 from synth.ledger.typed import read
 from synth.schemas import METRICS, Completion, RetryLabel, SampledBy, Trajectory, Turn
+from synth.text.replies.fitted import whole_number
+from synth.text.replies.objects import said
 from synth.text.transcript.log import log_of
 
 JUDGE = "judge"
 """The role that is asked, where a flow has it."""
-_LIST = re.compile(r"\[[\d,\s]*\]")
+_LIST = re.compile(r"\[[^\[\]{}]*\]")
 
 
 def proposed(
@@ -84,11 +85,12 @@ async def judge_proposals(
         return Answer(())
 
     def read(completion: Completion) -> tuple[int, ...]:
-        lists = _LIST.findall(completion.content or "")
+        written = _LIST.findall(said(answer_text(completion)))
+        lists = {found for found in map(_numbers, written) if found is not None}
         if len(lists) != 1:
             raise UnreadableError("it holds no JSON list of step numbers, or several")
 
-        named = tuple(dict.fromkeys(msgspec.json.decode(lists[0], type=list[int])))
+        named = next(iter(lists))
 
         if not set(named) <= set(own):
             raise UnreadableError(
@@ -97,13 +99,22 @@ async def judge_proposals(
 
         return named[:most]
 
-    said = log_of(trajectory), prompt("judge/steps_form").format(most)
+    asked = log_of(trajectory), prompt("judge/steps_form").format(most)
     role = prompt("judge/steps_role")
-    question = RoleRequest.about(trajectory, "suspected_steps", role, *said)
+    question = RoleRequest.about(trajectory, "suspected_steps", role, *asked)
     answer = await asking.ask(question, read)
     too_long = answer.fault is not None and answer.fault.context_overflow
 
     return Answer((), answer.replies) if too_long or answer.unreadable is not None else answer
+
+
+def _numbers(written: str) -> tuple[int, ...] | None:
+    """The step numbers of a list, each once; None for a list of something else."""
+    items = [whole_number(item.strip(" \"'\n")) for item in written[1:-1].split(",")]
+    if items == [""]:
+        return ()
+    numbers = [one for one in items if isinstance(one, int)]
+    return tuple(dict.fromkeys(numbers)) if len(numbers) == len(items) else None
 
 
 def decisive_drops(stage: StageContext) -> Mapping[str, Sequence[int]]:

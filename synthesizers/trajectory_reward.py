@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 from pydantic import Field
 
-from synth.engine.asking import RoleRequest, UnreadableError, json_reply, prompt
+from synth.engine.asking import RoleRequest, UnreadableError, json_reply, prompt, response_form
 from synth.engine.study.method import Method, method_report, synthesizer
 from synth.engine.study.shard import ShardContext, UnitResult
 from synth.engine.study.stage_context import StageContext
@@ -31,6 +31,9 @@ class JudgedReward(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     reason: str
     reward: int
+
+
+FORM = response_form("reward", JudgedReward)
 
 
 class Reason(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -105,7 +108,9 @@ class TrajectoryReward(Method):
             task = f"The task:\n{tasks[trial.task_id].goal}"
             log = f"The log, {len(trial.turns)} steps:\n```\n{log_of(trial)}\n```"
             role = prompt("judge/reward")
-            question = RoleRequest.about(trial, METRIC, role, task, log, sampling=SAMPLING)
+            question = RoleRequest.about(
+                trial, METRIC, role, task, log, sampling=SAMPLING, form=FORM
+            )
             answer = await client.ask(question, read_reward)
             result.replies += answer.replies
             judged = answer.value

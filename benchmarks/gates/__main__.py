@@ -8,6 +8,7 @@ from benchmarks.gates.table import table
 PARTS = (
     "arguments",
     "benchmark_stamps",
+    "raw_calls",
     "contamination",
     "goals",
     "closing_words",

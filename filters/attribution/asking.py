@@ -2,9 +2,12 @@
 decisive (Who&When, arXiv 2505.00212).
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 import msgspec
 
-from synth.engine.asking import RoleRequest, UnreadableError, json_reply, prompt
+from synth.engine.asking import RoleRequest, UnreadableError, json_reply, prompt, response_form
 from synth.filters.attribution.suspects import Attribution, agent_of, own_turns
 from synth.filters.judge import about_run
 from synth.schemas import Case, Completion, Trajectory, content_hash, valid_text
@@ -41,7 +44,8 @@ def about_all(case: Case, draw: int, temperature: float) -> RoleRequest:
     steps = quoted([{"step": turn, "agent": agent_of(trajectory, turn)} for turn in own])
     asked = f"Steps that agents took:\n{steps}\n\n{prompt('judge/attribution_whole')}"
 
-    return _question("attribution all at once", case, trajectory, asked, draw, temperature)
+    asks = "attribution all at once", response_form("attribution", _Whole)
+    return _question(*asks, case, trajectory, asked, draw, temperature)
 
 
 def about_step(case: Case, turn: int, draw: int, temperature: float) -> RoleRequest:
@@ -49,11 +53,18 @@ def about_step(case: Case, turn: int, draw: int, temperature: float) -> RoleRequ
     shown = msgspec.structs.replace(case.trajectory, turns=case.trajectory.turns[: turn + 1])
     agent = quoted(agent_of(case.trajectory, turn))
     asked = prompt("judge/attribution_step").format(turn, turn, agent)
-    return _question("attribution step by step", case, shown, asked, draw, temperature)
+    asks = "attribution step by step", response_form("attribution_step", _ShownStep)
+    return _question(*asks, case, shown, asked, draw, temperature)
 
 
 def _question(
-    purpose: str, case: Case, shown: Trajectory, asked: str, draw: int, temperature: float
+    purpose: str,
+    form: Mapping[str, Any],
+    case: Case,
+    shown: Trajectory,
+    asked: str,
+    draw: int,
+    temperature: float,
 ) -> RoleRequest:
     """One draw; equal questions are told apart by their number, which gives each a seed of its
     own.
@@ -64,7 +75,8 @@ def _question(
     seed = int(content_hash(drawn_by, size=4), 16) % 2**31
     sampling = {"temperature": temperature, "seed": seed}
 
-    return about_run(purpose, case, shown, system, asked, sampling=sampling, draw=draw)
+    about = {"sampling": sampling, "draw": draw, "form": form}
+    return about_run(purpose, case, shown, system, asked, **about)
 
 
 def read_all(trajectory: Trajectory, completion: Completion) -> Attribution:

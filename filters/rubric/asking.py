@@ -7,10 +7,12 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from synth.engine.asking import RoleRequest, UnreadableError, json_reply, prompt
+from synth.engine.asking import RoleRequest, UnreadableError, prompt
+from synth.engine.roles.replies import answer_text
 from synth.filters.judge import about_run
 from synth.filters.rubric.rubric import Answer, Judged, Rubric
 from synth.schemas import Case, Completion, content_hash
+from synth.text.replies.fitted import NoFitError, candidates, choice, whole_number
 
 Structured = Literal["json_schema", "json_object", "none"]
 
@@ -50,7 +52,7 @@ def read(rubric: Rubric, completion: Completion) -> Mapping[str, Answer]:
     """A reply's answers, by item. Raises `UnreadableError` where one is missing, unknown or off its
     scale.
     """
-    found = json_reply(completion, dict[str, Any])
+    found = _object(rubric, completion)
     if not isinstance(found.pop("reason", None), str):
         raise UnreadableError("reason: a text is missing")
 
@@ -62,12 +64,29 @@ def read(rubric: Rubric, completion: Completion) -> Mapping[str, Answer]:
     return answers
 
 
+def _object(rubric: Rubric, completion: Completion) -> dict[str, Any]:
+    """The one object of a reply, its keys spelled as the items are."""
+    names = ["reason", *(item.name for item in rubric.judged)]
+    try:
+        found, _ = candidates(answer_text(completion), names)
+    except NoFitError as error:
+        raise UnreadableError(str(error)) from error
+    different = [one for at, one in enumerate(found) if one not in found[:at]]
+    if len(different) != 1:
+        what = "several different answers" if different else "no JSON object"
+        raise UnreadableError(f"it holds {what}")
+    return different[0]
+
+
 def _answer(item: Judged, found: Mapping[str, Any]) -> Answer:
     """The answer to one item, as its scale has it."""
     if item.name not in found:
         raise UnreadableError(f"{item.name}: the answer is missing")
 
-    given = found[item.name]
+    choices = item.scale.answers
+    given = choice(found[item.name], choices)
+    if not item.scale.choices:
+        given = whole_number(given)
     for allowed in item.scale.answers:
         if type(given) is type(allowed) and given == allowed:  # true is no 1
             return allowed

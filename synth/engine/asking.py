@@ -4,18 +4,27 @@ where it cannot be read, accounted.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
-from importlib.resources import files
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from synth.boundary import FaultError, NotStarted, guard_async
 from synth.engine.context import Role, Run
+from synth.engine.roles.own_prompts import PROMPTS, prompt, with_own
+from synth.engine.roles.replies import (
+    REFUSED,
+    UnreadableError,
+    json_reply,
+    mended_in,
+    refusal_in,
+    response_form,
+    why_unusable,
+)
 from synth.ledger.storage.journal import recorded
 from synth.ledger.tables.role_reply import RoleReply
 from synth.models.admission import AdmittedChat
-from synth.models.reply_health import CUT_OFF, mask_of
+from synth.models.refused_features import FORM, FORMS
 from synth.rollout.resumption import JournaledModel, Resumption
 from synth.schemas import (
     Completion,
@@ -30,6 +39,7 @@ from synth.schemas import (
     content_hash,
 )
 
+__all__ = ["UnreadableError", "json_reply", "prompt", "response_form"]
 T = TypeVar("T")
 F = TypeVar("F", bound=Faulted)
 TRIES = 3
@@ -41,28 +51,18 @@ was asked about, and no fault.
 """
 
 
-@cache
-def prompt(name: str) -> str:
-    """The text of a prompt: a file of `data/prompts`."""
-    place = files("synth") / "data" / "prompts" / f"{name}.md"
-    return place.read_text(encoding="utf-8").removesuffix("\n")
-
-
 def chat(system: str, *said: str) -> list[Message]:
     """A chat of a system message and one of the user, whose paragraphs are `said`."""
     user = "\n\n".join(said)
     return [{"role": "system", "content": system}, {"role": "user", "content": user}]
 
 
-class UnreadableError(ValueError):
-    """A reply is not what was asked for; the message says why in one line, to the model too."""
-
-
 class RoleRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What a role is asked, about which trajectory or task, for which stage; `draw` tells equal
     questions apart.
 
-    `sampling` overrides what the role's settings say, key by key.
+    `sampling` overrides what the role's settings say, key by key; `form` is the `response_format`
+    of the reply, unless these name one.
     """
 
     purpose: str
@@ -72,6 +72,22 @@ class RoleRequest(msgspec.Struct, frozen=True, kw_only=True):
     tools: Sequence[ToolSchema] = ()
     sampling: Mapping[str, Any] = msgspec.field(default_factory=dict)
     draw: int = 0
+    form: Mapping[str, Any] | None = None
+
+    def drawn(self, given: Mapping[str, Any]) -> Sampling:
+        """How its reply is drawn by a role with these settings."""
+        settings = {**given, **self.sampling}
+        settings.pop(PROMPTS, None)
+        extra = settings.get("extra") or {}
+        if self.form is not None and not FORMS.intersection(extra):
+            settings["extra"] = {**extra, FORM: self.form}
+        return msgspec.convert(settings, Sampling)
+
+    @property
+    def prompt_hash(self) -> str:
+        """Of what the role is told to be: tells replies to one prompt from those to another."""
+        told = [one for one in self.messages if one["role"] == "system"]
+        return content_hash([told, self.form])
 
     @classmethod
     def about(
@@ -98,6 +114,11 @@ class Answer(msgspec.Struct, Generic[T], frozen=True):
     replies: tuple[RoleReply, ...] = ()
     fault: FaultError | None = None
     unreadable: str | None = None
+
+    @property
+    def refused(self) -> bool:
+        """Whether the model would not answer: what it was asked about is not at fault."""
+        return (self.unreadable or "").startswith(REFUSED)
 
 
 def told(fault: FaultError, kind: type[F]) -> F:
@@ -129,7 +150,10 @@ class RoleClient:
         """Asks until a reply can be read, at most `TRIES` times, each time told what was wrong.
         `read` raises `UnreadableError`.
         """
-        drawn = msgspec.convert({**self.role.policy.sampling, **question.sampling}, Sampling)
+        if self.role.prompts:
+            own = with_own(question.messages, self.role.prompts)
+            question = msgspec.structs.replace(question, messages=own)
+        drawn = question.drawn(self.role.policy.sampling)
         identity = content_hash([question.purpose, self.name, self._model.name, question, drawn])
         resumption = Resumption(identity, 0, self._events.get((identity, 0), ()), self._journal)
         model = self._model
@@ -145,6 +169,9 @@ class RoleClient:
             except NotStarted:
                 return Answer(None, tuple(replies))
             except FaultError as error:
+                if error.context_overflow and problem:
+                    # the question had room, what was wrong with its answers had none
+                    return Answer(None, tuple(replies), unreadable=problem)
                 self._run.faulted(error, self.name)
                 # refusals in a row end the run, though no further question may come
                 self._run.may_start()
@@ -170,6 +197,8 @@ class RoleClient:
             role=self.name,
             purpose=question.purpose,
             model=self._model.name,
+            prompt_hash=question.prompt_hash,
+            repairs=tuple(dict.fromkeys((*completion.repairs, *mended_in(completion)))),
             weights_id=completion.weights_id,
             content=completion.content,
             thought=completion.thought,
@@ -180,14 +209,13 @@ class RoleClient:
 
 def _read(completion: Completion, read: Callable[[Completion], T]) -> tuple[T | None, str]:
     """What a reply says, or why it cannot be used."""
-    ended = mask_of(completion.finish_reason)
-    if ended is not None:
-        at = "at the token limit" if ended == CUT_OFF else "by a content filter"
-        return None, f"it was cut off {at}"
+    unusable = why_unusable(completion)
+    if unusable is not None:
+        return None, unusable
     try:
         return read(completion), ""
     except UnreadableError as error:
-        return None, str(error)
+        return None, refusal_in(completion) or str(error)
 
 
 @dataclass(eq=False)
@@ -235,15 +263,3 @@ class SourceMeans:
         if opening is None:
             raise ConfigError(f"{name!r} gives no probabilities")
         return self.run.scoring(name, opening)
-
-
-def json_reply(completion: Completion, kind: type[T]) -> T:
-    """The one JSON object in a reply. Raises `UnreadableError`."""
-    text = completion.content or ""
-    start, end = text.find("{"), text.rfind("}")
-    if start < 0 or end < start:
-        raise UnreadableError("it holds no JSON object")
-    try:
-        return msgspec.json.decode(text[start : end + 1], type=kind)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
-        raise UnreadableError(f"it is not the JSON object asked for: {error}"[:300]) from error

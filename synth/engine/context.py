@@ -42,13 +42,14 @@ class Role:
     the user for it, if any.
 
     `open_scoring` opens the same model as one that gives probabilities; it raises `ConfigError`
-    where its engine gives none.
+    where its engine gives none. `prompts` are the user's own, by name, where the flow names them.
     """
 
     policy: PolicySpec
     model: ChatModel | None
     user: User | None = None
     open_scoring: Callable[[], ScoringModel] | None = None
+    prompts: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

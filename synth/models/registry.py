@@ -6,6 +6,7 @@ from typing import cast
 from synth.boundary import guard, imported
 from synth.models.admission import AdmittedChat, AdmittedScoring, ConcurrencyLimit
 from synth.models.broken_calls import BrokenCallsChat
+from synth.models.refused_features import FittingChat
 from synth.models.settings import ModelSettings
 from synth.schemas import ChatModel, ConfigError, ScoringModel
 
@@ -25,13 +26,16 @@ SCORING: dict[str, str] = {
 
 def open_model(settings: ModelSettings) -> ChatModel:
     """The engine that the settings name, with what every transport shares: histories that it
-    refuses (broken_calls), and admission of `max_in_flight` calls.
+    refuses (broken_calls), features that it has not (refused_features),
+    and admission of `max_in_flight` calls.
 
     Raises `ConfigError` for an engine that is neither registered nor importable as
     `package.module:attribute`, and for a key that is not in the environment.
     """
     engine = cast(ChatModel, _opened(settings, ENGINES, "is not known"))
-    return AdmittedChat(BrokenCallsChat(engine), ConcurrencyLimit(settings.max_in_flight))
+    return AdmittedChat(
+        BrokenCallsChat(FittingChat(engine)), ConcurrencyLimit(settings.max_in_flight)
+    )
 
 
 def open_scoring(settings: ModelSettings) -> ScoringModel:

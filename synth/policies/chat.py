@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 from pydantic import BaseModel, ConfigDict
 
+from synth.boundary import FaultError
 from synth.policies.chance import trial_seed
 from synth.schemas import (
     Act,
@@ -15,6 +16,7 @@ from synth.schemas import (
     Completion,
     ConfigError,
     Episode,
+    Fault,
     Policy,
     PolicySpec,
     Sampling,
@@ -23,7 +25,15 @@ from synth.schemas import (
     strictly,
     view_messages,
 )
+from synth.text.calls.found import UNREAD
 
+_FINISHED = frozenset({None, "stop", "tool_calls", "function_call"})
+"""How a reply ends that was neither cut off nor filtered: a half call in it is nobody's limit."""
+_SHOWN = 160
+_UNREAD = (
+    "a call begins in the reply that no form of synth.text.calls reads, and nothing says that it "
+    "was cut off; its end"
+)
 _RECORDED = set(Act.__struct_fields__).intersection(Completion.__struct_fields__)
 """What an act keeps of the completion that it came from, beside the turn."""
 
@@ -49,11 +59,16 @@ class ChatPolicy:
         self._config = config
 
     async def act(self, view: View) -> Act:
-        """The model's next turn. Raises `ModelError`."""
+        """The model's next turn. Raises `ModelError`, and `FaultError` (parser) where a call in it
+        cannot be read, and it holds no other.
+        """
         messages = view_messages(
             view.opening, view.turns, thoughts=self._config.send_thoughts, guidance=view.guidance
         )
         completion = await self._model.complete(messages, view.opening.tools, self._sampling)
+        unread = UNREAD in completion.repairs and not completion.tool_calls
+        if unread and completion.finish_reason in _FINISHED:
+            raise FaultError(Fault.PARSER, f"{_UNREAD}: {(completion.content or '')[-_SHOWN:]!r}")
         turn = AgentTurn(completion.content, completion.tool_calls, completion.thought)
         return Act(turn=turn, **{name: getattr(completion, name) for name in _RECORDED})
 
@@ -63,6 +78,9 @@ def chat_policy(
 ) -> PolicySpec:
     """The policy that asks the episode's chat model; `model_name` is the name by which its work is
     identified.
+
+    It is never taken for deterministic: servers answer one prompt differently at temperature 0 too,
+    by the company that it has in a batch.
 
     A seed in `sampling` is mixed with the episode's: the same one for all would make all trials of
     a task alike. Opening it raises
@@ -85,7 +103,6 @@ def chat_policy(
         open=open_chat,
         model=model_name,
         sampling=msgspec.to_builtins(drawn),
-        deterministic=drawn.temperature == 0,
     )
 
 

@@ -17,6 +17,7 @@ SECTIONS: dict[str, str] = {
         "methods",
         "tasks",
         "faults",
+        "roles",
         "cost",
         "selection",
         "scores",

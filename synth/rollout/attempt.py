@@ -18,6 +18,7 @@ from synth.rollout.episode import UNWATCHED, EpisodeSpec, Host
 from synth.rollout.given import Given
 from synth.rollout.limits import reached
 from synth.rollout.record import EpisodeRecord, placed_turn, recorded_turn, unwhispered
+from synth.rollout.refusals import declined, refused
 from synth.rollout.resumption import JournaledModel, Resumption
 from synth.rollout.start import ForcedAct
 from synth.rollout.user_lines import UserSimulator
@@ -113,6 +114,11 @@ class _Attempt:
                 self.record.reward = float(self.record.check.passed)
 
         self._given.unchanged()
+        passed = self.record.check is not None and self.record.check.passed
+        if self._model is not None and not passed and declined(self.turns, ended):
+            ended = Termination.REFUSED
+        if ended is Termination.REFUSED:
+            self.record.reward = None
         return ended
 
     async def _begun(self, env: Env) -> Policy:
@@ -181,6 +187,9 @@ class _Attempt:
 
         if response.reward is not None:
             self.record.reward = response.reward
+
+        if refused(act):
+            return Termination.REFUSED
 
         if response.done:
             return Termination.DONE

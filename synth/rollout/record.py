@@ -26,6 +26,7 @@ from synth.schemas import (
     trajectory_id,
     valid_text,
 )
+from synth.text.calls.found import MARKUP, UNREAD
 
 
 def recorded_turn(index: int, act: Act, response: Response) -> Turn:
@@ -48,7 +49,7 @@ def recorded_turn(index: int, act: Act, response: Response) -> Turn:
         state_key=response.state_key,
         reward=response.reward,
         sampled_by=act.sampled_by,
-        mask="parse_error" if broken else mask_of(act.finish_reason),
+        mask="parse_error" if broken else mask_of(act.finish_reason) or _markup(act),
         usage=act.usage,
         latency_ms=act.latency_ms,
         prompt_token_ids=act.prompt_token_ids,
@@ -57,6 +58,11 @@ def recorded_turn(index: int, act: Act, response: Response) -> Turn:
         repairs=act.repairs,
         raw=valid_text(act.raw) if act.raw is not None else None,
     )
+
+
+def _markup(act: Act) -> str | None:
+    """The mask of a turn whose text holds what marks calls, and is none that was read."""
+    return "call_markup" if {UNREAD, MARKUP} & set(act.repairs) else None
 
 
 def placed_turn(index: int, placed: ForcedAct, response: Response) -> Turn:

@@ -6,10 +6,11 @@ should have been (AgenTracer, arXiv 2509.03312).
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
-from synth.engine.asking import RoleRequest, UnreadableError, json_reply, prompt
+from synth.engine.asking import RoleRequest, UnreadableError, json_reply, prompt, response_form
 from synth.schemas import (
     AgentTurn,
     Completion,
@@ -52,7 +53,7 @@ class WrittenCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A call as a role writes it."""
 
     name: str
-    arguments: dict[str, object]
+    arguments: dict[str, Any]
 
 
 class WrittenTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -119,7 +120,9 @@ def injector_question(site: InjectionPoint, name: str, code: str, draw: int) -> 
     said = [f"{title}:\n{text}" for title, text in parts.items() if text is not None]
     sampling = {"temperature": TEMPERATURE}
 
-    return RoleRequest.about(twin, purpose, task, *said, sampling=sampling, draw=draw)
+    form = response_form("mistake", {"turn": InjectorReply, "text": Instruction}[name])
+
+    return RoleRequest.about(twin, purpose, task, *said, sampling=sampling, draw=draw, form=form)
 
 
 def read_mistake(completion: Completion, site: InjectionPoint) -> Mistake:
@@ -159,7 +162,10 @@ def corrector_question(trial: Trajectory, tried: Sequence[Correction], draw: int
     ]
     failed = "These were tried, and did not help; propose another:" + "".join(lines)
     said = [log_of(trial), *([failed] if tried else [])]
-    return RoleRequest.about(trial, "correct", prompt("corrector/role"), *said, draw=draw)
+    form = response_form("correction", CorrectorReply)
+    return RoleRequest.about(
+        trial, "correct", prompt("corrector/role"), *said, draw=draw, form=form
+    )
 
 
 def read_correction(

@@ -3,31 +3,35 @@ guessed (R3L, arXiv 2601.03715).
 """
 
 import json
-import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import msgspec
 
-from synth.engine.asking import RoleRequest, UnreadableError, chat, prompt
+from synth.engine.asking import RoleRequest, UnreadableError, chat, prompt, response_form
 from synth.engine.context import Role
+from synth.engine.roles.replies import answer_text
 from synth.engine.study.shard import ShardContext
 from synth.ledger.tables.role_reply import RoleReply
 from synth.schemas import CheckResult, Completion, Fault, Message, Outcome, Trajectory, valid_text
 from synth.synthesizers.reflection.token_cost import Tokens, tokens_of_reflection
+from synth.text.replies.fitted import (
+    NoFitError,
+    as_text,
+    candidates,
+    choice,
+    is_nothing,
+    whole_number,
+)
 from synth.text.transcript.log import log_of
 
 Judged = Literal["success", "success_but_inefficient", "failure"]
 ReflectorName = Literal["model", "rules", "rules_blind"]
 LONGEST_TEXT = 4000
 """The most characters of one field: hidden guidance is a lesson, not a transcript."""
-MOST_BRACES = 400
-"""The most places in a reply at which an object may begin; the last ones are tried."""
 MOST_TOKENS = 4096
 """The longest reflection, unless the role's settings say otherwise."""
-_WHOLE_NUMBER = re.compile(r"\s*[0-9]{1,9}\s*", re.ASCII)
-_DECODER = json.JSONDecoder()
 _KNOWN = {
     Outcome.SUCCESS: "The environment has judged this attempt as solved. Say whether it was "
     "efficient.",
@@ -50,6 +54,7 @@ class Reflection(msgspec.Struct, frozen=True):
 
 
 KEYS = Reflection.__struct_fields__
+FORM = response_form("reflection", Reflection)
 
 
 class Reflected(msgspec.Struct, frozen=True):
@@ -98,10 +103,11 @@ class Reflector:
             task_id=attempt.task_id,
             messages=reflection_messages(attempt, lessons, evidence),
             sampling={} if given else {"max_tokens": MOST_TOKENS},
+            form=FORM,
         )
 
         def read(completion: Completion) -> Reflection:
-            return parsed_reflection(completion.content or "", len(attempt.turns))
+            return parsed_reflection(answer_text(completion), len(attempt.turns))
 
         answer = await shard.client(self.name, self.role).ask(question, read)
         fault = answer.fault
@@ -153,7 +159,10 @@ def parsed_reflection(reply: str, turns: int) -> Reflection:
     Raises `UnreadableError` with the first error, in words that the model can act on.
     """
 
-    found = [value for value in _objects(reply) if not value.keys().isdisjoint(KEYS)]
+    try:
+        found, _ = candidates(reply, KEYS)
+    except NoFitError as error:
+        raise UnreadableError(str(error)) from error
     if not found:
         raise UnreadableError(f"it holds no JSON object with the keys {', '.join(KEYS)}")
 
@@ -162,24 +171,26 @@ def parsed_reflection(reply: str, turns: int) -> Reflection:
     if missing:
         raise UnreadableError(f"the JSON object lacks {', '.join(missing)}")
 
-    outcome = value["trajectory_outcome"]
     known = get_args(Judged)
+    outcome = choice(value["trajectory_outcome"], known)
     if outcome not in known:
         wrong = f"trajectory_outcome is {_short(outcome)}"
         raise UnreadableError(f"{wrong}, none of {', '.join(known)}")
 
     summary = _text(value, "trajectory_summary")
-    cause = None if value["root_cause_analysis"] is None else _text(value, "root_cause_analysis")
+    cause = (
+        None if is_nothing(value["root_cause_analysis"]) else _text(value, "root_cause_analysis")
+    )
     if outcome == "success":
         for key in ("improvement_suggestion", "retry_from_step"):
-            if value[key] is not None:
+            if not is_nothing(value[key]):
                 raise UnreadableError(
                     f"{key} is {_short(value[key])}; it is null where the outcome is success"
                 )
 
         return Reflection(summary, cause, outcome, None, None)
 
-    if value["improvement_suggestion"] is None:
+    if is_nothing(value["improvement_suggestion"]):
         raise UnreadableError(
             f"improvement_suggestion is null; it is a text where the outcome is {outcome}"
         )
@@ -189,12 +200,11 @@ def parsed_reflection(reply: str, turns: int) -> Reflection:
 
 
 def _step(value: Any, turns: int) -> int:
-    """Reads a whole number, or a text that is one and nothing else; booleans and fractions are
-    none.
+    """Reads a whole number, or a text that names one with a word before it at most; booleans and
+    fractions are none.
     """
 
-    if isinstance(value, str) and _WHOLE_NUMBER.fullmatch(value):
-        value = int(value)
+    value = whole_number(value)
     if not isinstance(value, int) or isinstance(value, bool):
         raise UnreadableError(f"retry_from_step is {_short(value)}, not a whole number")
 
@@ -206,7 +216,7 @@ def _step(value: Any, turns: int) -> int:
 
 def _text(value: Mapping[str, Any], key: str) -> str:
     """A text of the reply, stripped. Raises `UnreadableError` for one that is empty or too long."""
-    text = value[key]
+    text = as_text(value[key])
     if not isinstance(text, str):
         raise UnreadableError(f"{key} is {_short(text)}, not a text")
 
@@ -219,24 +229,6 @@ def _text(value: Mapping[str, Any], key: str) -> str:
         )
 
     return valid_text(text.strip())
-
-
-def _objects(reply: str) -> Iterator[dict[str, Any]]:
-    """Yields the outermost JSON objects in a text, and passes over prose, fences and broken
-    drafts.
-    """
-
-    end = 0
-
-    # a decoder is tried from every brace; too many would take quadratic time
-    for match in list(re.finditer(r"\{", reply))[-MOST_BRACES:]:
-        if match.start() >= end:
-            try:
-                value, end = _DECODER.raw_decode(reply, match.start())
-            except (ValueError, RecursionError):
-                continue
-
-            yield value
 
 
 def _short(value: Any) -> str:

@@ -19,6 +19,7 @@ from synth.engine.asking import (
     chat,
     json_reply,
     prompt,
+    response_form,
 )
 from synth.ledger.tables.role_reply import RoleReply
 from synth.schemas import (
@@ -140,6 +141,7 @@ class GoalWriter:
             if draft is None
             else chat(prompt("writer/words"), draft.goal),
             sampling={"temperature": TEMPERATURE},
+            form=response_form("goal", WrittenGoal if draft is None else GoalWords),
         )
         read: Callable[[Completion], Draft] = partial(read_goal, window=window)
 

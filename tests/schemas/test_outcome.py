@@ -23,6 +23,7 @@ EXPECTED = {
     "context_limit": "ttt",
     "time_limit": "ttt",
     "stuck": "ttt",
+    "refused": "uuu",
 }
 LETTER = {"s": "success", "f": "failure", "t": "truncated", "u": "unknown"}
 FAULTS = [

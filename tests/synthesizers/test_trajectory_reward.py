@@ -166,7 +166,7 @@ def test_without_a_model_to_judge_the_flow_is_refused(tmp_path: Path) -> None:
         '{"reward": 5}',
         '{"reason": "x", "reward": 6}',
         '{"reason": "x", "reward": 0}',
-        '{"reason": "x", "reward": "5"}',
+        '{"reason": "x", "reward": "5 of 5"}',
         '{"reason": "x", "reward": 4.5}',
         '{"reason": "x", "reward": true}',
     ],

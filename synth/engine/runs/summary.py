@@ -3,12 +3,14 @@ look at, why it stopped, and what to do next.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from synth.engine.context import AGENT, USER, Run
 from synth.engine.funnel import Report, Reports
 from synth.engine.numbers import counted_noun
 from synth.ledger import Ledger
+from synth.ledger.tables.asked_roles import EQUAL_PROMPTS, QUESTIONS, REFUSED
 from synth.ledger.views import connect
 from synth.schemas import Fault, Outcome, SynthError
 
@@ -158,6 +160,15 @@ def _unanswered_roles(run: Run) -> Iterator[str]:
             )
 
 
+def _of_roles(asked: Sequence[tuple[Any, ...]]) -> Iterator[tuple[str, str]]:
+    """A line for each kind of question of which some were not answered by what could be read."""
+    for role, purpose, questions, _, _, refused, unread in asked:
+        counts = {"could not be read": unread, "were refused": refused}
+        told = " and ".join(f"{count:,} {what}" for what, count in counts.items() if count)
+        if told:
+            yield role, f"of {counted_noun(questions, 'question')} ({purpose}) {told}"
+
+
 def _of_turns(run: Run) -> Iterator[tuple[str, str]]:
     """How often a model that plays the user kept to its script, and what had to be mended in the
     models' replies: neither can be seen in a turn.
@@ -170,6 +181,24 @@ def _of_turns(run: Run) -> Iterator[tuple[str, str]]:
         ((lines, fell_back, deviations),) = connection.execute(_USER_LINES).fetchall()
         kinds = connection.execute(_REPAIRS).fetchall()
         ((turns,),) = connection.execute(_REPAIRED).fetchall()
+        ((refused,),) = connection.execute(REFUSED).fetchall()
+        asked = connection.execute(QUESTIONS).fetchall()
+        alike = connection.execute(EQUAL_PROMPTS).fetchall()
+
+    yield from _of_roles(asked)
+    for model, prompts, differing in alike:
+        if differing:
+            yield (
+                "sampling",
+                f"{model} answered {differing:,} of {prompts:,} equal prompts differently at "
+                "temperature 0: it samples",
+            )
+    if refused:
+        yield (
+            "refused",
+            f"{counted_noun(refused, 'trial')} ended by a refusal of the model; they are no "
+            "failures, and stand in no comparison",
+        )
 
     if user is not None and lines:
         left = f"; for {fell_back:,} no wording would do, and the scripted words were said"

@@ -61,7 +61,7 @@ _COLUMNS = {
     "replies": """
         question_id ordinal:int subject_id task_id role purpose model weights_id content
         thought unreadable model_calls:int prompt_tokens:int completion_tokens:int
-        cached_tokens:int cost_usd:float
+        cached_tokens:int cost_usd:float prompt_hash repairs:texts
     """,
     "nodes": """
         task_id node population level n:int n_success:int tools:texts trajectory_id turn:int

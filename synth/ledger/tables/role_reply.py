@@ -10,7 +10,8 @@ class RoleReply(msgspec.Struct, frozen=True):
     has used.
 
     `question_id` is the same for all tries at a question, numbered by `ordinal`; `unreadable` says
-    why a try was of no use.
+    why a try was of no use, `repairs` what a lenient reader mended. `prompt_hash` is that of the
+    role's instructions and of the form of its reply.
     """
 
     question_id: str
@@ -25,3 +26,5 @@ class RoleReply(msgspec.Struct, frozen=True):
     thought: str | None
     unreadable: str | None
     usage: Usage
+    prompt_hash: str | None = None
+    repairs: tuple[str, ...] = ()

@@ -16,9 +16,10 @@ from synth.models.broken_calls import SENT_AS_TEXT, has_broken_calls
 from synth.models.local.transformers_batch import Batch, advanced, within_prefill
 from synth.models.local.transformers_draws import PROCESSORS, DrawnText
 from synth.models.local.transformers_model import LocalModel, ModelThread, check_local, load
+from synth.models.refused_features import FORMS
 from synth.models.replies.call_ids import MISSING
-from synth.models.replies.tool_call_recovery import RECOVERED, with_recovered_calls
-from synth.models.replies.xml_tool_calls import XML
+from synth.models.replies.tool_call_recovery import read_apart, with_recovered_calls
+from synth.models.server_error import ServerError
 from synth.models.settings import ModelSettings
 from synth.schemas import (
     Completion,
@@ -30,6 +31,7 @@ from synth.schemas import (
     ToolSchemas,
     Usage,
 )
+from synth.text.calls.reading import OWN_PART
 
 TEMPLATE_KWARGS = "chat_template_kwargs"
 _OPEN, _CLOSE = "<think>", "</think>"
@@ -61,6 +63,8 @@ class TransformersChat:
         """One reply; `latency_ms` runs from when its prompt is read. A call that is cancelled
         leaves its batch at the next token.
         """
+        if FORMS.intersection(sampling.extra):
+            raise ServerError("engine transformers holds no reply to a form", status=400)
         check_extra(sampling.extra)
 
         model = await self._thread.model()
@@ -163,11 +167,11 @@ class TransformersChat:
             return reply
 
         # to find the calls and to number them is this engine's own part, and no repair
-        read = with_recovered_calls(reply, messages, tools)
+        read = read_apart(with_recovered_calls(reply, messages, tools), tools)
 
         called = read.tool_calls and read.finish_reason == "stop"
 
-        repairs = (repair for repair in read.repairs if repair not in (RECOVERED, XML, MISSING))
+        repairs = (repair for repair in read.repairs if repair not in OWN_PART | {MISSING})
         return replace(
             read,
             finish_reason="tool_calls" if called else read.finish_reason,

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from synth.models.probing.parsers import Parsers, parsers_of
 from synth.models.replies.reply import read_replies
 from synth.models.server_error import ServerError, decoded
 from synth.models.servers.chat_request import request_body
@@ -40,12 +41,14 @@ class ProbeReply(msgspec.Struct, frozen=True):
 
 class Endpoint:
     """One server, and what is known of it so far: its `plain` reply, how long a conversation may
-    be, how a reply is bounded. Each request is a single try of at most `timeout_s`. Raises
-    `ServerError`.
+    be, the name of its weights, whether it has no parser for calls, how a reply is bounded. Each
+    request is a single try of at most `timeout_s`. Raises `ServerError`.
     """
 
     plain: ProbeReply
     context: int | None = None
+    weights: str | None = None
+    without_parser = False
     bound = BOUNDS[0]
 
     def __init__(self, settings: ModelSettings) -> None:
@@ -100,6 +103,11 @@ class Endpoint:
         came = len(raw.get("choices") or ()) if "n" in also else 1
         completion, *_ = read_replies(received, messages, n=max(came, 1))
         return ProbeReply(without_key(completion, self._server.remover), took_s, raw)
+
+    @property
+    def parsers(self) -> Parsers | None:
+        """Those of the family that the model's name tells."""
+        return parsers_of(self.settings.model, self.weights)
 
     def said(self, error: Exception) -> str:
         """What went wrong in one line that a terminal can show, without the address, which stands

@@ -66,6 +66,7 @@ async def examine(
         why = endpoint.said(problem).partition("; look whether")[0] if problem is not None else ""
         say("models", Finding("no", why) if why else _served(cards, asked))
         endpoint.context = next((one.max_model_len for one in cards if one.id == asked), None)
+        endpoint.weights = next((one.root for one in cards if one.id == asked), None)
 
         if asked == UNNAMED:
             say("plain chat", Finding("no", "which model? name one with --model"))

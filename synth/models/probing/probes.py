@@ -11,6 +11,8 @@ from typing import Any
 from uuid import uuid4
 
 from synth.models.probing.endpoint import BOUNDS, Endpoint, Finding, ProbeReply, readable
+from synth.models.probing.parsers import parser_of_form
+from synth.models.refused_features import SHOWN_ONLY, wants_parser
 from synth.models.registry import open_scoring
 from synth.models.replies.tool_call_recovery import with_recovered_calls
 from synth.models.server_error import ServerError
@@ -18,6 +20,7 @@ from synth.schemas import ConfigError, Message, ModelError, read_yaml
 
 _FILE = files("synth.models.probing") / "requests.yaml"
 REQUESTS: Mapping[str, list[dict[str, Any]]] = read_yaml(_FILE.read_text(), _FILE.name)
+_UNKNOWN_PARSER = "--enable-auto-tool-choice --tool-call-parser NAME (docs/models.md)"
 PREFIX_WORDS = 1500
 """Of the prompt that is sent twice: OpenAI caches from 1,024 tokens on, vLLM whole blocks of 16."""
 LEAST_CONTEXT = 8192
@@ -71,11 +74,18 @@ async def offered_tool(endpoint: Endpoint, offered: ProbeReply, plain: ProbeRepl
             "to the model"
         )
     request = REQUESTS["tools"][0]
-    if with_recovered_calls(reply, request["messages"], request["tools"]).tool_calls:
+    read = with_recovered_calls(reply, request["messages"], request["tools"])
+    if read.tool_calls:
+        parser = parser_of_form(read.repairs) or "NAME"
+        if endpoint.parsers is not None:
+            parser = endpoint.parsers.calls
         return (
             "the call came as text, which synth reads; vLLM reads it with "
-            f"--enable-auto-tool-choice --tool-call-parser NAME{shown}"
+            f"--enable-auto-tool-choice --tool-call-parser {parser}{shown}"
         )
+    if endpoint.without_parser:
+        flags = " ".join(endpoint.parsers.flags) if endpoint.parsers else _UNKNOWN_PARSER
+        return f"the server has no parser for calls, synth reads them as text; better: {flags}"
     return f"accepted, though this model did not call it{shown}"
 
 
@@ -112,7 +122,11 @@ async def reasoning(endpoint: Endpoint) -> str | Finding:
     if reply.thought:
         return "thinking comes apart from the content"
     if "<think>" in (reply.content or ""):
-        raise ModelError("thinking stands in the content; start vLLM with --reasoning-parser NAME")
+        family = endpoint.parsers
+        parser = family.thinking if family is not None and family.thinking else "NAME"
+        raise ModelError(
+            f"thinking stands in the content; start vLLM with --reasoning-parser {parser}"
+        )
     return Finding("unknown", "this reply held no thinking")
 
 
@@ -182,6 +196,19 @@ async def latency(endpoint: Endpoint, *replies: ProbeReply) -> str:
     return f"{middle_ms:.0f} ms for a call of one token, the median of {len(replies)}"
 
 
+async def _replied(endpoint: Endpoint, request: Mapping[str, Any]) -> ProbeReply:
+    """A reply; tools that are refused for want of a parser are shown to the model only, as a run
+    does it.
+    """
+    try:
+        return await endpoint.chat(**request)
+    except ServerError as error:
+        if "tools" not in request or "tool_choice" in request or not wants_parser(error):
+            raise
+    endpoint.without_parser = True
+    return await endpoint.chat(**request, **SHOWN_ONLY)
+
+
 PROBES: dict[str, Probe] = {
     "usage": usage,
     "tools": offered_tool,
@@ -202,7 +229,7 @@ async def probed(name: str, endpoint: Endpoint) -> Finding:
     """What a probe finds, or what kept it from finding anything."""
     try:
         asked = REQUESTS.get(name, []) if name in PROBES else []
-        replies = [await endpoint.chat(**request) for request in asked]
+        replies = [await _replied(endpoint, request) for request in asked]
         found = await PROBES.get(name, plain_chat)(endpoint, *replies)
     except (ModelError, ConfigError) as error:
         return Finding("no", endpoint.said(error))

@@ -8,7 +8,7 @@ FastAPI), so the settings name its interpreter.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,6 +16,7 @@ from urllib.request import getproxies, proxy_bypass
 
 from synth.models.backoff import Pacing
 from synth.models.local.vllm_local_server import LocalServer, shared_server
+from synth.models.probing.parsers import parsers_of
 from synth.models.servers.fleet import Fleet
 from synth.models.servers.http_server import HTTPServer
 from synth.models.servers.server_chat import ServerChat
@@ -120,7 +121,18 @@ def flags(settings: ModelSettings) -> list[str]:
     named = {flag.partition("=")[0] for flag in settings.server_args}
     for taken in sorted(named & set(OURS)):
         raise ConfigError(f"server_args: {taken} is set by synth itself; remove it")
-    return [*DEFAULTS, *(() if "--tool-call-parser" in named else CALLS), *settings.server_args]
+    return [*DEFAULTS, *_parsers(settings.model, named), *settings.server_args]
+
+
+def _parsers(model: str, named: Set[str]) -> list[str]:
+    """The parsers of the model's family that the settings leave open; where it is not known calls
+    are read as Hermes writes them, and those that are missed are recovered.
+    """
+    family = parsers_of(model)
+    flags = CALLS if family is None else family.flags
+    if "--tool-call-parser" in named:
+        flags = tuple(flag for flag in flags if flag.startswith("--reasoning"))
+    return [flag for flag in flags if flag.partition("=")[0] not in named]
 
 
 def _thoughts_under_both_names(messages: Messages) -> Messages:

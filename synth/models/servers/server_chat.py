@@ -14,13 +14,14 @@ from synth.models.backoff import Backoff, Pacing, RetryBudget, with_retries
 from synth.models.local.vllm_local_server import LocalServer
 from synth.models.replies.replayed import SeenReplies
 from synth.models.replies.reply import read_replies
-from synth.models.replies.tool_call_recovery import with_recovered_calls
+from synth.models.replies.tool_call_recovery import read_apart, with_recovered_calls
 from synth.models.reply_health import CALLS
 from synth.models.server_error import unusable
 from synth.models.servers.chat_request import Post, Received, request_body
 from synth.models.servers.fleet import Fleet
 from synth.models.settings import ModelSettings, api_key
 from synth.schemas import Completion, Messages, Sampling, ToolSchemas
+from synth.text.calls.found import UNREAD
 
 T = TypeVar("T")
 
@@ -94,8 +95,9 @@ class ServerChat:
 
                 if tools:
                     recovered = with_recovered_calls(reply, messages, tools)
-                    reply = without_key(recovered, self._remover)
-                    if reply.finish_reason in CALLS and not reply.tool_calls:
+                    reply = without_key(read_apart(recovered, tools), self._remover)
+                    calls = reply.tool_calls or UNREAD in reply.repairs
+                    if reply.finish_reason in CALLS and not calls:
                         raise unusable(received.body, "it ended by a call, and none is found in it")
                 finished.append(reply)
 

@@ -170,7 +170,7 @@ def test_a_judge_names_a_step_its_agent_and_a_mode_of_the_legend() -> None:
         {"reason": "r", "agent": "planner", "step": 1, "mode": "FM-3.3"},
         {"reason": "r", "agent": "coder", "step": 2, "mode": "FM-3.3"},
         {"reason": "r", "agent": "coder", "step": 1, "mode": "FM-9.9"},
-        {"reason": "r", "agent": "coder", "step": "1", "mode": "FM-3.3"},
+        {"reason": "r", "agent": "coder", "step": "1 or 2", "mode": "FM-3.3"},
         {"agent": "coder", "step": 1, "mode": "FM-3.3"},
         {"reason": "r", "agent": "coder", "step": 1, "mode": "FM-3.3", "score": 5},
     ],

@@ -219,13 +219,13 @@ GOOD = {"reason": "so it is", "plan": 5, "research": 4, "review": 3, "answer": 5
         "",
         "5",
         "{",
-        *(json.dumps({**GOOD, "plan": wrong}) for wrong in (6, "5", True, 4.5, None)),
+        *(json.dumps({**GOOD, "plan": wrong}) for wrong in (6, "5 or 4", True, 4.5, None)),
         *(
             json.dumps({k: v for k, v in GOOD.items() if k != left})
             for left in ("answer", "reason")
         ),
         json.dumps({**GOOD, "extra": 1}),
-        f"{json.dumps(GOOD)} {json.dumps(GOOD)}",
+        f"{json.dumps(GOOD)} {json.dumps({**GOOD, 'plan': 4})}",
     ],
 )
 def test_a_reply_with_anything_wrong_is_unreadable(reply: str) -> None:

@@ -85,10 +85,11 @@ def ask(
     *,
     close: bool = True,
     name: str = "judge",
-) -> Answer[int]:
+    read: Any = number,
+) -> Answer[Any]:
     journal = run.journals["s"] = Journal(run.ledger.journal_folder / "key-s.jsonl")
     try:
-        return asyncio.run(RoleClient(run, "s", name, role(model)).ask(question, number))
+        return asyncio.run(RoleClient(run, "s", name, role(model)).ask(question, read))
     finally:
         journal.close(discard=close)
 

@@ -54,26 +54,29 @@ def test_it_is_found_in_prose_fences_thoughts_and_drafts(text: str) -> None:
     assert parsed_reflection(text, 5) == READ
 
 
-@pytest.mark.parametrize(("written", "step"), [("3", 3), (" 4\n", 4), ("0", 0), (0, 0), (4, 4)])
-def test_a_step_may_be_a_whole_number_or_a_text_that_is_one(written: Any, step: int) -> None:
+@pytest.mark.parametrize(
+    ("written", "step"),
+    [("3", 3), (" 4\n", 4), ("0", 0), (0, 0), (4, 4), (3.0, 3), ("3.0", 3), ([3], 3)]
+    + [(text, 3) for text in ("step 3", "Step #3", "step: 3.", "3)")],
+)
+def test_a_step_may_be_a_whole_number_or_a_text_that_names_one(written: Any, step: int) -> None:
     assert parsed_reflection(reply(retry_from_step=written), 5).retry_from_step == step
 
 
 @pytest.mark.parametrize(
     "written",
     [
-        "3.0",
-        3.0,
         2.5,
+        "2.5",
         "three",
-        "step 3",
+        "step 3 or 4",
         "",
         "+3",
         "-0",
         "٣",
         True,
         False,
-        [3],
+        [3, 4],
         {"step": 3},
         "9" * 5000,
     ],
@@ -98,11 +101,11 @@ def test_a_step_lies_within_the_attempt(step: Any) -> None:
     ("changes", "problem"),
     [
         (
-            {"trajectory_outcome": "Failure"},
-            'trajectory_outcome is "Failure", none of success, success_but_inefficient, failure',
+            {"trajectory_outcome": "Defeat"},
+            'trajectory_outcome is "Defeat", none of success, success_but_inefficient, failure',
         ),
         ({"trajectory_outcome": None}, "trajectory_outcome is null, none of"),
-        ({"trajectory_outcome": ["failure"]}, "trajectory_outcome is .*, none of"),
+        ({"trajectory_outcome": ["failure", "success"]}, "trajectory_outcome is .*, none of"),
         ({"trajectory_summary": 3}, "trajectory_summary is 3, not a text"),
         ({"trajectory_summary": None}, "trajectory_summary is null, not a text"),
         ({"root_cause_analysis": {"why": 1}}, "root_cause_analysis is .*, not a text"),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synth.models.replies.argument_types import properties_of, typed
+from synth.text.calls.argument_types import properties_of, typed
 
 WORDS = (
     st.sampled_from(

@@ -1,23 +1,21 @@
 """Tool calls as Qwen3-Coder writes them: `<function=NAME><parameter=KEY>VALUE</parameter> ...
-</function>`.
+</function>`, and Llama 3.1, with one JSON object in the place of the parameters.
 
 Values are bare text, with a newline before and after; the tool's schema says what they are. Nothing
 in them can be escaped: what looks like a closing tag is one.
 """
 
-import json
 import re
 from typing import Any
 
 import msgspec
 
-from synth.models.replies.argument_types import properties_of, typed
-from synth.schemas import ToolCall, ToolSchemas, valid_text
+from synth.schemas import ToolCall, ToolSchemas
+from synth.text.calls.argument_types import properties_of, typed
+from synth.text.calls.found import EXTRA_DATA, UNCLOSED, FoundCalls, after_space, as_json, json_end
 
 OPEN, CLOSE = "<tool_call>", "</tool_call>"
 FUNCTION = "<function="
-UNCLOSED = "tool_call_unclosed"
-EXTRA_DATA = "tool_call_extra_data"
 XML = "tool_call_xml"
 UNTAGGED = "tool_call_xml_untagged"
 BROKEN = "tool_call_broken_xml"
@@ -26,24 +24,12 @@ _NOT_CLOSED = (
     "where they should be"
 )
 
-_SPACE = re.compile(r"\s*")
 _NAME = re.compile(r"<function=(?=[^<>\n]*[^<>\s])([^<>\n]+)>")
 _PARAMETER = re.compile(r"\s*<parameter=([^<>\n]+)>")
 _VALUE_END = re.compile(r"</parameter>|(?=<parameter=)|(?=</function>)")
 _END = re.compile(r"\s*</function>|(?=\s*</tool_call>)")
 _BEYOND = re.compile(r"</?tool_call>|<function=")
 _TAG = re.compile(r"</?(?:function|parameter)\b")
-
-
-class FoundCalls(msgspec.Struct, frozen=True):
-    """Calls (without ids), the text around them, the names of what was mended, and where the text
-    goes on.
-    """
-
-    calls: tuple[ToolCall, ...]
-    text: str = ""
-    repairs: tuple[str, ...] = ()
-    end: int = 0
 
 
 class XMLCall(msgspec.Struct, frozen=True):
@@ -55,12 +41,6 @@ class XMLCall(msgspec.Struct, frozen=True):
     begin: int
     end: int
     closed: bool
-
-
-def after_space(text: str, position: int) -> int:
-    """Where the text goes on after white space."""
-    space = _SPACE.match(text, position)
-    return position if space is None else space.end()
 
 
 def close_before_next(text: str, position: int) -> int | None:
@@ -81,6 +61,8 @@ def read_xml_call(text: str, begin: int, tools: ToolSchemas) -> XMLCall | None:
     opened = _NAME.match(text, begin)
     if opened is None:
         return None
+    if text.startswith("{", after_space(text, opened.end())):
+        return _with_json(text, opened)
 
     name, position, closed = opened[1].strip(), opened.end(), True
     properties, arguments = properties_of(tools, name) or {}, dict[str, Any]()
@@ -103,8 +85,20 @@ def read_xml_call(text: str, begin: int, tools: ToolSchemas) -> XMLCall | None:
     if ended is None:
         return None
 
-    call = ToolCall.received("", name, valid_text(json.dumps(arguments, ensure_ascii=False)))
+    call = ToolCall.received("", name, as_json(arguments))
     return XMLCall(call, begin, ended.end(), closed and bool(ended[0].strip()))
+
+
+def _with_json(text: str, opened: "re.Match[str]") -> XMLCall | None:
+    """The call whose arguments are one JSON object, as Llama 3.1 writes it."""
+    begin = after_space(text, opened.end())
+    end = json_end(text, begin)
+    ended = None if end is None else _END.match(text, end)
+    if ended is None:
+        return None
+
+    call = ToolCall.received("", opened[1].strip(), text[begin:end])
+    return XMLCall(call, opened.start(), ended.end(), bool(ended[0].strip()))
 
 
 def read_tagged(text: str, begin: int, tools: ToolSchemas) -> FoundCalls | None:
@@ -152,3 +146,8 @@ def read_untagged(text: str, begin: int, tools: ToolSchemas) -> FoundCalls | Non
     after = after_space(text, read.end)
     end = after + len(CLOSE) if text.startswith(CLOSE, after) else read.end
     return FoundCalls((read.call,), "", (XML, UNTAGGED), end)
+
+
+def read_function(text: str, opened: "re.Match[str]", tools: ToolSchemas) -> FoundCalls | None:
+    """The same, for a form that is read where it opens."""
+    return read_untagged(text, opened.start(), tools)

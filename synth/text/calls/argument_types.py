@@ -37,6 +37,13 @@ def properties_of(tools: ToolSchemas, name: str) -> Mapping[str, Any] | None:
     return None
 
 
+def required_of(tools: ToolSchemas, name: str) -> list[Any]:
+    """The names of the parameters that a tool cannot do without, as far as its schema says."""
+    functions = (_mapping(tool.get("function")) for tool in tools)
+    found = (one for one in functions if one.get("name") == name)
+    return _list(_mapping(next(found, {}).get("parameters")).get("required"))
+
+
 def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 

@@ -1,0 +1,64 @@
+"""Which of vLLM's parsers reads a family's calls and thinking (data/parsers.yaml), by the name of
+the model or by the form in which its calls came.
+"""
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+
+import msgspec
+
+from synth.schemas import read_yaml
+from synth.text.calls.forms import bare, glm, harmony, marked, mistral, qwen_xml
+from synth.text.calls.found import RECOVERED
+from synth.text.calls.python_calls import PYTHONIC
+
+BY_FORM = {
+    qwen_xml.XML: "qwen3_coder",
+    glm.GLM: "glm45",
+    harmony.HARMONY: "openai",
+    mistral.MISTRAL: "mistral",
+    PYTHONIC: "pythonic",
+    marked.MARKED: "llama3_json",
+    bare.BARE: "llama3_json",
+    RECOVERED: "hermes",
+}
+"""What a recovered call says of its form, the most telling first."""
+
+
+class Parsers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Of one family; `names` is a pattern of its models' names."""
+
+    family: str
+    names: str
+    calls: str
+    thinking: str | None = None
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What vLLM is started with."""
+        calls = ("--enable-auto-tool-choice", f"--tool-call-parser={self.calls}")
+        return calls if self.thinking is None else (*calls, f"--reasoning-parser={self.thinking}")
+
+
+@cache
+def families() -> tuple[Parsers, ...]:
+    """The table, in its order."""
+    place = files("synth") / "data" / "parsers.yaml"
+    table = read_yaml(place.read_text(encoding="utf-8"), place.name)
+    return msgspec.convert(table, tuple[Parsers, ...])
+
+
+def parsers_of(*names: str | None) -> Parsers | None:
+    """The parsers of the family that any of a model's names belongs to; None for none known."""
+    for one in families():
+        if any(name and re.search(one.names, name, re.IGNORECASE) for name in names):
+            return one
+    return None
+
+
+def parser_of_form(repairs: Iterable[str]) -> str | None:
+    """The parser that would have found calls that were recovered from text."""
+    told = set(repairs)
+    return next((parser for form, parser in BY_FORM.items() if form in told), None)

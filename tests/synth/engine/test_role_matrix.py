@@ -1,0 +1,257 @@
+"""Every role, whatever a family of models puts around its answer: read, repaired, refused, or a
+fault; never a value that nobody gave.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from synth.engine.asking import RoleRequest, UnreadableError, json_reply, response_form
+from synth.engine.roles.replies import REFUSED
+from synth.filters.attribution.asking import _ShownStep, _Whole
+from synth.filters.rubric.asking import read as read_rubric_reply
+from synth.filters.rubric.rubric import read_rubric
+from synth.schemas.model import Completion, ModelError
+from synth.synthesizers.failures.roles import CorrectorReply, InjectorReply, Instruction
+from synth.synthesizers.reflection.reflection import Reflection, parsed_reflection
+from synth.synthesizers.reverse.role_writer import GoalWords, WrittenGoal
+from synth.synthesizers.trajectory_reward import JudgedReward, read_reward
+from tests.synth.engine.test_asking import ask, run, run_in, said
+from tests.synth.models.scripted import ScriptedChat
+
+__all__ = ["run", "run_in"]
+RUBRIC = read_rubric("fintrace")
+CALL = {"name": "find", "arguments": {"id": "a, b", "deep": [1, None]}}
+ANSWERS: dict[str, Any] = {
+    "reflector": {
+        "trajectory_summary": "It looked {twice}, and didn't find it.",
+        "root_cause_analysis": None,
+        "trajectory_outcome": "failure",
+        "improvement_suggestion": "Look first.",
+        "retry_from_step": 3,
+    },
+    "injector": {"content": None, "tool_calls": [CALL], "description": "It takes the wrong one."},
+    "injector_text": {"instruction": "Take the first.", "description": "It does."},
+    "corrector": {"step": 3, "content": "So.", "tool_calls": [CALL]},
+    "attributor": {"reason": "r", "agent": "coder", "step": 3, "mode": "FM-3.3"},
+    "attributor_step": {"reason": "r", "decisive": True, "mode": None},
+    "writer": {"low_level": ["Find it.", "Pay it."], "goal": "Have it paid."},
+    "user": {"lines": ["I want it.", "Please."]},
+    "judge_reward": {"reason": "r", "reward": 3},
+    "judge_rubric": {
+        "reason": "r",
+        **{item.name: item.scale.answers[0] for item in RUBRIC.judged},
+    },
+}
+KINDS: dict[str, type[Any]] = {
+    "injector": InjectorReply,
+    "injector_text": Instruction,
+    "corrector": CorrectorReply,
+    "attributor": _Whole,
+    "attributor_step": _ShownStep,
+    "writer": WrittenGoal,
+    "user": GoalWords,
+}
+
+
+def value_of(role: str, completion: Completion) -> Any:
+    """What the role's own reader makes of a reply, as plain data."""
+    if role == "reflector":
+        read: Any = parsed_reflection(completion.content or "", 5)
+    elif role == "judge_rubric":
+        return dict(read_rubric_reply(RUBRIC, completion))
+    elif role == "judge_reward":
+        read = read_reward(completion)
+    else:
+        read = json_reply(completion, KINDS[role])
+    return msgspec.to_builtins(read)
+
+
+def expected(role: str) -> Any:
+    return {k: v for k, v in ANSWERS[role].items() if role != "judge_rubric" or k != "reason"}
+
+
+def python(answer: Any) -> str:
+    return repr(answer)
+
+
+def strict(answer: Any) -> str:
+    return json.dumps(answer)
+
+
+def with_comma(answer: Any) -> str:
+    return json.dumps(answer, indent=2)[:-2] + ",\n}"
+
+
+def capital_keys(answer: Any) -> str:
+    return json.dumps({key.replace("_", " ").title(): value for key, value in answer.items()})
+
+
+def bare_keys(answer: Any) -> str:
+    return "{" + ", ".join(f"{key}: {json.dumps(one)}" for key, one in answer.items()) + "}"
+
+
+def commented(answer: Any) -> str:
+    return json.dumps(answer, indent=1).replace("{\n", "{ // my answer\n", 1)
+
+
+def unclosed(answer: Any) -> str:
+    return json.dumps(answer)[:-1]
+
+
+def numbers_as_text(answer: Any) -> str:
+    def text(value: Any) -> Any:
+        is_number = isinstance(value, int) and not isinstance(value, bool)
+        return f"step {value}" if is_number else value
+
+    return json.dumps({key: text(value) for key, value in answer.items()})
+
+
+READ = {
+    "json": strict,
+    "indented": lambda answer: json.dumps(answer, indent=4, ensure_ascii=False),
+    "fenced": lambda answer: f"```json\n{json.dumps(answer, indent=2)}\n```",
+    "prose around": lambda answer: f"Sure! Here it is:\n\n{strict(answer)}\n\nI hope it helps.",
+    "qwen, deepseek r1": lambda answer: f"<think>\nA {{draft}}: {{}}\n</think>\n\n{strict(answer)}",
+    "thinking opened by the template": lambda answer: f"So, hm.\n</think>\n{strict(answer)}",
+    "magistral": lambda answer: f"[THINK]hm[/THINK]{strict(answer)}",
+    "gpt-oss": lambda answer: (
+        "<|channel|>analysis<|message|>A {draft}.<|end|><|start|>assistant<|channel|>final"
+        f"<|message|>{strict(answer)}<|return|>"
+    ),
+    "a draft in thinking": lambda answer: (
+        f"<think>{strict({key: None for key in answer})}</think>{strict(answer)}"
+    ),
+    "a list of one": lambda answer: f"[{strict(answer)}]",
+    "wrapped": lambda answer: json.dumps({"answer": answer}),
+    "trailing comma": with_comma,
+    "python": python,
+    "capital keys": capital_keys,
+    "bare keys": bare_keys,
+    "comments": commented,
+    "missing brace": unclosed,
+    "step N": numbers_as_text,
+}
+MENDED = {"trailing comma", "python", "bare keys", "comments", "missing brace"}
+NOT_READ = {
+    "words only": lambda answer: "It went wrong, I would say.",
+    "nothing": lambda answer: "",
+    "an empty object": lambda answer: "{}",
+    "half of it": lambda answer: strict(answer)[: len(strict(answer)) // 2],
+    "other keys": lambda answer: '{"foo": 1}',
+    "thinking only": lambda answer: f"<think>{strict(answer)}",
+}
+
+
+@pytest.mark.parametrize("dressing", READ)
+@pytest.mark.parametrize("role", ANSWERS)
+def test_a_right_answer_is_read_in_every_dressing(role: str, dressing: str) -> None:
+    if dressing == "step N" and role in ("injector", "judge_rubric"):
+        pytest.skip("it has no number of its own, or a scale that words would change")
+    text = READ[dressing](ANSWERS[role])
+    assert value_of(role, said(text)) == expected(role)
+
+
+@pytest.mark.parametrize("dressing", NOT_READ)
+@pytest.mark.parametrize("role", ANSWERS)
+def test_what_is_no_answer_is_none(role: str, dressing: str) -> None:
+    with pytest.raises(UnreadableError):
+        value_of(role, said(NOT_READ[dressing](ANSWERS[role])))
+
+
+@pytest.mark.parametrize("role", KINDS)
+def test_two_answers_that_differ_are_none(role: str) -> None:
+    answer = ANSWERS[role]
+    texts = (key for key, value in answer.items() if isinstance(value, str))
+    key = next(texts, "lines")
+    other = {**answer, key: ["other"] if key == "lines" else "other"}
+    with pytest.raises(UnreadableError):
+        value_of(role, said(f"{strict(answer)}\n{strict(other)}"))
+
+
+def asked(run: Any, *replies: Any) -> Any:
+    question = RoleRequest(
+        purpose="x", subject_id="t", messages=({"role": "user", "content": "How many?"},)
+    )
+    return ask(run, ScriptedChat(replies), question, read=lambda c: json_reply(c, JudgedReward))
+
+
+@pytest.mark.parametrize("dressing", sorted(READ))
+def test_what_was_mended_is_kept_with_the_reply(tmp_path: Path, run: Any, dressing: str) -> None:
+    answer = asked(run, said(READ[dressing](ANSWERS["judge_reward"])))
+    (reply,) = answer.replies
+    assert (answer.value, reply.unreadable) == (JudgedReward("r", 3), None)
+    assert ("json_read_loosely" in reply.repairs) is (dressing in MENDED)
+    assert reply.prompt_hash is not None
+
+
+REFUSALS = {
+    "in words": said("I'm sorry, but I can't assist with that."),
+    "by a field": Completion(content="No.", finish_reason="stop", repairs=("refusal_as_content",)),
+    "by a filter": said("", finish_reason="content_filter"),
+}
+
+
+@pytest.mark.parametrize("way", REFUSALS)
+def test_a_refusal_is_told_apart_from_what_cannot_be_read(run: Any, way: str) -> None:
+    answer = asked(run, *[REFUSALS[way]] * 3)
+    assert (answer.value, answer.fault) == (None, None)
+    assert answer.refused
+    assert {reply.unreadable.partition(":")[0] for reply in answer.replies} == {REFUSED}
+
+
+def test_an_answer_that_speaks_of_refusing_is_an_answer(run: Any) -> None:
+    text = json.dumps({"reason": "I'm sorry, I can't help with that, said the agent.", "reward": 1})
+    answer = asked(run, said(text))
+    assert (answer.value.reward, answer.refused) == (1, False)
+
+
+def test_a_reply_is_asked_for_again_once_it_cannot_be_read(run: Any) -> None:
+    answer = asked(run, said("three"), said('{"reason": "r", "reward": 3}'))
+    assert answer.value == JudgedReward("r", 3)
+    assert [reply.unreadable is None for reply in answer.replies] == [False, True]
+
+
+def test_a_server_that_fails_is_a_fault(run: Any) -> None:
+    answer = asked(run, ModelError("HTTP 500", retryable=False))
+    assert (answer.value, answer.refused) == (None, False)
+    assert answer.fault is not None
+
+
+def test_a_full_context_in_the_middle_of_asking_again_is_no_question_too_long(run: Any) -> None:
+    full = ModelError("too long", context_overflow=True)
+    answer = asked(run, said("three"), full)
+    assert (answer.value, answer.fault) == (None, None)
+    assert answer.unreadable == "it holds no JSON object"
+    first = asked(run, full)
+    assert first.fault is not None
+    assert first.fault.context_overflow
+
+
+def test_a_reply_that_the_server_took_for_thinking_is_read_where_it_ends_so() -> None:
+    answer = strict(ANSWERS["judge_reward"])
+    whole = Completion(content=None, thought=f"Hm.\n{answer}", finish_reason="stop")
+    assert value_of("judge_reward", whole) == ANSWERS["judge_reward"]
+    with pytest.raises(UnreadableError):
+        value_of("judge_reward", Completion(content="", thought=f"{answer} or so?"))
+
+
+def test_a_form_closes_its_objects_and_is_strict_only_where_all_are_closed() -> None:
+    form = response_form("reflection", Reflection)["json_schema"]
+    assert form["strict"]
+    assert form["schema"]["required"] == [*ANSWERS["reflector"]]
+    assert form["schema"]["additionalProperties"] is False
+    open_form = response_form("mistake", InjectorReply)["json_schema"]
+    assert not open_form["strict"], "arguments are those of any tool"
+    assert open_form["schema"]["$defs"]["WrittenCall"]["required"] == ["name", "arguments"]
+
+
+def test_a_form_is_asked_for_unless_the_role_names_its_own() -> None:
+    form = response_form("reward", JudgedReward)
+    question = RoleRequest(purpose="x", subject_id="t", messages=(), form=form)
+    assert question.drawn({"temperature": 0.5}).extra == {"response_format": form}
+    own = {"structured_outputs": {"json": {}}}
+    assert question.drawn({"extra": own}).extra == own
