@@ -5,7 +5,17 @@ from importlib import import_module
 
 from benchmarks.gates.table import table
 
-PARTS = ("arguments", "contamination", "goals", "closing_words", "real_closing_words", "values")
+PARTS = (
+    "arguments",
+    "contamination",
+    "goals",
+    "closing_words",
+    "real_closing_words",
+    "values",
+    "leaks",
+    "attribution",
+    "lucky",
+)
 """Modules here, each with `rows() -> list[Rate]`."""
 
 

@@ -54,7 +54,7 @@ def halved(folder: str, *, fitted: bool) -> list[Trajectory]:
 
 def seen_in(trajectory: Trajectory) -> Iterator[frozenset[str]]:
     """The signs of each sentence that an agent wrote."""
-    shown = explained_by(trajectory.system_prompt or "")
+    shown = frozenset[str]()
     for told in trajectory.opening:
         shown |= explained_by(told.content)
 

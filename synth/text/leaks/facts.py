@@ -157,15 +157,13 @@ class Shown:
 
     def __init__(self) -> None:
         self._texts: list[str] = []
+        self.said: list[str] = []
+        """What users and tools said, without what stands before every episode of its kind."""
 
-    def show(self, text: str) -> None:
+    def show(self, text: str, *, said: bool = True) -> None:
         """Adds what the system, a user or a tool said, or the agent before it had help."""
         self._texts.append(text)
-
-    @property
-    def texts(self) -> list[str]:
-        """All of it, in its order."""
-        return self._texts
+        self.said += [text] if said else []
 
     def told_by(self, lesson: Facts, text: str) -> str | None:
         """The first thing in a text that the lesson tells and nothing else has told; None."""

@@ -37,8 +37,9 @@ def suspicions(
     whispered = guidance if guidance is not None else trajectory.guidance or ""
     lesson = _with_codes(facts_of(whispered), hidden)
     shown = Shown()
-    heard = [trajectory.system_prompt or "", msgspec.json.encode(trajectory.tools).decode()]
-    heard += [told.content for told in trajectory.opening]
+    shown.show(trajectory.system_prompt or "", said=False)
+    shown.show(msgspec.json.encode(trajectory.tools).decode(), said=False)
+    heard = [told.content for told in trajectory.opening]
     found = list[Leak]()
 
     for at, turn in enumerate(trajectory.turns):
@@ -78,7 +79,7 @@ def _alluding(
     for text in authored(turn):
         # most sentences allude to nothing, whatever was shown
         for one in filter(alludes, sentences(text)):
-            words = frozenset[str]().union(*map(explained_by, shown.texts))
+            words = frozenset[str]().union(*map(explained_by, shown.said))
             failure = any(map(failed, lately))
             if sentence_of(one) not in usual and alludes(one, words, failed=failure):
                 yield Leak(ALLUSION, turn.index, one)
