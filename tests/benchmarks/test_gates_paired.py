@@ -1,5 +1,7 @@
 """What the gates of attribution and luck rest on: paired differences, and paths of other passes."""
 
+from collections.abc import Sequence
+
 import msgspec
 import pytest
 
@@ -13,7 +15,7 @@ from tests.trajectories import make_trajectory
 
 
 def test_whole_tasks_are_resampled() -> None:
-    def mean(of: list[float]) -> float:
+    def mean(of: Sequence[float]) -> float:
         return sum(of) / len(of)
 
     alike = interval([[1.0] * 50, [0.0] * 50], mean)

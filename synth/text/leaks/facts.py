@@ -45,7 +45,8 @@ class _Everyday(msgspec.Struct, frozen=True):
 
 
 @cache
-def _everyday() -> frozenset[str]:
+def everyday() -> frozenset[str]:
+    """Stems that agents use unasked."""
     return frozenset(read("data/leaks/everyday.yaml", _Everyday).stems.split())
 
 
@@ -118,7 +119,7 @@ def facts_of(lesson: str) -> Facts:
         if not is_advice(sentence):
             stems |= {stem(word) for word in words_of(sentence)}
 
-    rare = frozenset(one for one in stems if len(one) >= _LEAST_STEM) - _everyday()
+    rare = frozenset(one for one in stems if len(one) >= _LEAST_STEM) - everyday()
     years = {f"n:{atom[4:]}" for atom in atoms(lesson) if re.fullmatch(r"n:(?:19|20)[1-9]\d", atom)}
 
     near = dict[str, list[str]]()
@@ -146,7 +147,7 @@ def _names(text: str) -> Iterator[str]:
         for found in _WORD.finditer(line):
             word = re.split(r"['’]", found[0])[0]
             name = word[:1].isupper() and not word.isupper() and len(word) > 2
-            if name and found.start() > 0 and stem(word) not in _everyday():
+            if name and found.start() > 0 and stem(word) not in everyday():
                 yield folded(word)
 
 
