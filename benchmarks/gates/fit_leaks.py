@@ -37,7 +37,7 @@ FOLDERS = (
 )
 SENTENCES = 800
 """Drawn of a folder at most, so that none speaks for all."""
-WORLDS, SEED = {"storefront": 60, "sql": 20, "textworld": 3}, 76
+WORLDS, SEED = {"storefront": 200, "sql": 20, "textworld": 3}, 76
 """Of each, tasks whose planner is fitted to; others are measured."""
 PENALTY = 6.0
 WEIGHTS = {"references": 6.0, "harmless": 6.0}

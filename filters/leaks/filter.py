@@ -5,7 +5,6 @@ transcript lacks is dropped; what says it in other words is for a judge.
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
 from msgspec import to_builtins
 from pydantic import Field
 
@@ -38,7 +37,7 @@ class LeaksConfig(FilterSettings):
     most_false: float = Field(default=0.1, ge=0, le=1)
 
 
-class Judged(Faulted, frozen=True, omit_defaults=True, kw_only=True):
+class JudgedLeak(Faulted, frozen=True, omit_defaults=True, kw_only=True):
     """What a judge says of the suspected turns, and how far it may be believed; or the reason why
     nobody has said anything.
     """
@@ -68,29 +67,38 @@ async def measure(case: Case, config: LeaksConfig, means: SourceMeans) -> Sequen
     found = suspected(case) if guided and not leaks(case.trajectory) else ()
 
     if not found or not means.has(config.role):
-        return [Measure(METRIC, None, about=Judged(reason="no_judge" if found else "no_need"))]
+        return [Measure(METRIC, None, about=JudgedLeak(reason="no_judge" if found else "no_need"))]
 
     try:
         known = await calibration(means, config.role, config.temperature)
-        told = Judged(calibration=known)
-
-        for leak in found[:MOST]:
-            questions = [
-                about_turn(case.trajectory, leak, draw, config.temperature)
-                for draw in range(config.samples)
-            ]
-            said, _ = await draws(means, config.role, questions, read, Judged(reason=TOO_LONG))
-            # half of the draws are enough: what is held back wrongly costs one row
-            if 2 * sum(said) >= config.samples:
-                about = msgspec.structs.replace(told, turn=leak.turn)
-                return [Measure(METRIC, 1.0, leak.turn, about)]
+        leaking = await _leaking(case, found[:MOST], config, means)
     except NoDrawsError as lost:
         return lost.measures(METRIC)
 
+    if leaking is not None:
+        about = JudgedLeak(turn=leaking.turn, calibration=known)
+        return [Measure(METRIC, 1.0, leaking.turn, about)]
     if len(found) > MOST:
-        return [Measure(METRIC, None, about=Judged(reason="many_turns", calibration=known))]
+        return [Measure(METRIC, None, about=JudgedLeak(reason="many_turns", calibration=known))]
 
-    return [Measure(METRIC, 0.0, about=told)]
+    return [Measure(METRIC, 0.0, about=JudgedLeak(calibration=known))]
+
+
+async def _leaking(
+    case: Case, found: Sequence[Leak], config: LeaksConfig, means: SourceMeans
+) -> Leak | None:
+    """The first of some suspected turns that a judge calls a leak. Raises `NoDrawsError`."""
+    for leak in found:
+        questions = [
+            about_turn(case.trajectory, leak, draw, config.temperature)
+            for draw in range(config.samples)
+        ]
+        said, _ = await draws(means, config.role, questions, read, JudgedLeak(reason=TOO_LONG))
+        # half of the draws are enough: what is held back wrongly costs one row
+        if 2 * sum(said) >= config.samples:
+            return leak
+
+    return None
 
 
 async def no_leaks(case: Case, config: LeaksConfig) -> Verdict:
@@ -120,11 +128,11 @@ async def no_leaks(case: Case, config: LeaksConfig) -> Verdict:
     return Verdict(False, "judged_leak", 1.0, shown) if value else Verdict(True, "cleared")
 
 
-def _judged(case: Case) -> tuple[float | None, Judged]:
+def _judged(case: Case) -> tuple[float | None, JudgedLeak]:
     """What was measured; nothing where nobody was asked."""
     found = next((one for one in case.measures if one.metric == METRIC), None)
     if found is None or found.about is None:
-        return None, Judged(reason="no_judge")
+        return None, JudgedLeak(reason="no_judge")
 
     return found.value, found.about
 
@@ -137,7 +145,7 @@ FILTER = Filter(
     LeaksConfig,
     no_leaks,
     measure=measure,
-    about=Judged,
+    about=JudgedLeak,
     measured=("role", "samples", "temperature"),
     version=3,
     optional_roles=lambda config: (config.role,),

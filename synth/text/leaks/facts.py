@@ -32,7 +32,7 @@ _LEAST_PART, _LEAST_ELSEWHERE = 3, 4
 """Signs of a part that can tell which code it is of: a lesson has few, a check many."""
 
 
-class _Words(msgspec.Struct, frozen=True):
+class _AdviceWords(msgspec.Struct, frozen=True):
     """What of `data/leaks/words.yaml` tells advice from facts."""
 
     advice: str
@@ -40,19 +40,19 @@ class _Words(msgspec.Struct, frozen=True):
     conditions: str
 
 
-class _Everyday(msgspec.Struct, frozen=True):
+class _EverydayStems(msgspec.Struct, frozen=True):
     stems: str
 
 
 @cache
 def everyday() -> frozenset[str]:
     """Stems that agents use unasked."""
-    return frozenset(read("data/leaks/everyday.yaml", _Everyday).stems.split())
+    return frozenset(read("data/leaks/everyday.yaml", _EverydayStems).stems.split())
 
 
 @cache
 def _advice() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-    found = read("data/leaks/words.yaml", _Words)
+    found = read("data/leaks/words.yaml", _AdviceWords)
     told = (found.advice, found.before_advice, found.conditions)
     first, second, third = (frozenset(words.split()) for words in told)
     return first, second, third

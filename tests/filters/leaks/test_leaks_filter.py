@@ -11,7 +11,7 @@ from synth.engine.asking import UnreadableError
 from synth.filters.leaks import LeaksConfig, no_leaks
 from synth.filters.leaks.asking import read
 from synth.filters.leaks.calibration import EACH, Calibration, planted_questions
-from synth.filters.leaks.filter import METRIC, Judged, suspected
+from synth.filters.leaks.filter import METRIC, JudgedLeak, suspected
 from synth.schemas import Case, Completion, Measure, Observation, Source, Task, Trajectory, Turn
 from tests.trajectories import make_trajectory
 
@@ -39,7 +39,7 @@ def verdict(text: str, *measures: Measure, guidance: str | None = LESSON) -> tup
 
 
 def judged(value: float | None, **about: Any) -> Measure:
-    return Measure(METRIC, value, about=Judged(**about))
+    return Measure(METRIC, value, about=JudgedLeak(**about))
 
 
 GOOD, DEAF, NERVOUS = (
