@@ -7,6 +7,7 @@ from benchmarks.gates.table import table
 
 PARTS = (
     "arguments",
+    "benchmark_stamps",
     "contamination",
     "goals",
     "closing_words",

@@ -132,7 +132,7 @@ def may_leave(
     """Says why nothing that descends from this may be written: the first of `REASONS` that holds;
     None where it may leave.
     """
-    return first(_refusals(lineage, decisions, kind, release))
+    return first(refusals(lineage, decisions, kind, release))
 
 
 def first(found: Iterable[ReleaseRefusal | None]) -> ReleaseRefusal | None:
@@ -153,10 +153,12 @@ def binding(kind: KindRule, release: Release) -> frozenset[str] | None:
     return None if ALL in release.honour else frozenset(release.honour)
 
 
-def _refusals(
+def refusals(
     lineage: Lineage, decisions: Mapping[str, Verdict], kind: KindRule, release: Release
 ) -> Iterator[ReleaseRefusal]:
-    """Every reason that holds; filters in the order of their decisions."""
+    """Every reason that holds, not only the one that counts; filters in the order of their
+    decisions.
+    """
     of, filters = lineage.of, binding(kind, release)
 
     for name, verdict in decisions.items():
