@@ -14,6 +14,9 @@ PARTS = (
     "closing_words",
     "real_closing_words",
     "values",
+    "leaks",
+    "attribution",
+    "lucky",
 )
 """Modules here, each with `rows() -> list[Rate]`."""
 
