@@ -109,8 +109,9 @@ $(RAY)/.ready:
 	$(RAY)/bin/python $(call LOCKED,core ray s3 test ray-test)  # the checkout itself is what is tested
 	@touch $@
 
-nightly: test-loaders test-verifiers test-types chaos $(RAY)/.ready $(MCP)/.ready  ## what CI leaves out: all rounds of the planned faults, other tools' own loaders, the longest of the slow tests, other examples of the property tests
-	SYNTH_MCP_SERVERS=$(MCP) $(BIN)/python -m pytest -m nightly -n 2 --dist loadscope --ignore=tests/installed
+nightly: test-loaders test-verifiers test-types chaos $(RAY)/.ready $(MCP)/.ready $(VLLM)/.ready  ## what CI leaves out: all rounds of the planned faults, other tools' own loaders, the longest of the slow tests, other examples of the property tests
+	SYNTH_MCP_SERVERS=$(MCP) $(BIN)/python -m pytest -m nightly -n 2 --dist loadscope --ignore=tests/installed --ignore=tests/vllm
+	SYNTH_VLLM_PYTHON=$(VLLM)/bin/python $(BIN)/python -m pytest -m "vllm and nightly" tests/vllm
 	$(call THIS_IN,$(TORCH))
 	$(TORCH)/bin/python -m pytest -m nightly $(TRAINED)
 	$(call THIS_IN,$(RAY))
@@ -129,7 +130,7 @@ $(VLLM)/.ready:
 	@touch $@
 
 vllm-smoke: .venv/.ready $(VLLM)/.ready  ## our engine against vLLM's CPU build, in an environment of its own (3.5 GB, kept in ~/.cache/synth)
-	SYNTH_VLLM_PYTHON=$(VLLM)/bin/python $(BIN)/python -m pytest -m vllm tests/vllm
+	SYNTH_VLLM_PYTHON=$(VLLM)/bin/python $(BIN)/python -m pytest -m "vllm and not nightly" tests/vllm
 
 lint: .venv/.ready  ## ruff, mypy --strict, architecture
 	$(BIN)/ruff check .

@@ -118,6 +118,7 @@ def kill_worker_or_server(model: Path, who: str) -> None:
 
 
 @pytest.mark.usefixtures("cpu")
+@pytest.mark.nightly
 def test_a_local_vllm_is_started_killed_regained_and_ended_with_the_model(
     vllm_python: Path, model: Path, tmp_path: Path
 ) -> None:
@@ -150,6 +151,7 @@ def test_a_local_vllm_is_started_killed_regained_and_ended_with_the_model(
 
 
 @pytest.mark.usefixtures("cpu")
+@pytest.mark.nightly
 def test_flags_that_vllm_refuses_are_told_in_its_own_words(vllm_python: Path, model: Path) -> None:
     async def scene() -> None:
         chat = open_model(settings(vllm_python, model, "--no-such-flag"))
@@ -165,6 +167,7 @@ def test_flags_that_vllm_refuses_are_told_in_its_own_words(vllm_python: Path, mo
         asyncio.run(scene())
 
 
+@pytest.mark.nightly
 def test_vllm_and_transformers_score_the_same_text_the_same(
     server: VLLMServer, vllm_python: Path, model: Path
 ) -> None:

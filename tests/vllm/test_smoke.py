@@ -197,6 +197,7 @@ def test_rollouts_in_the_storefront_end_with_verdicts_and_play_again_exactly(
     assert "observation_differs" not in out
 
 
+@pytest.mark.nightly
 def test_a_run_survives_its_server_killed_and_started_again_and_asks_for_no_reply_twice(
     server: VLLMServer, tmp_path: Path
 ) -> None:
