@@ -34,6 +34,8 @@ from synth.api.runs import check_flow as check_flow
 from synth.api.runs import curate as curate
 from synth.api.runs import run as run
 from synth.api.runs import work as work
+from synth.api.templates import list_templates as list_templates
+from synth.api.templates import write_template as write_template
 from synth.api.verification import VerifyReport as VerifyReport
 from synth.api.verification import verify as verify
 from synth.api.workers import WorkStatus as WorkStatus
