@@ -11,7 +11,7 @@ from msgspec import structs, to_builtins
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from synth.engine.context import Role
-from synth.engine.own_prompts import PROMPTS, own_prompts
+from synth.engine.roles.own_prompts import PROMPTS, own_prompts
 from synth.flows.parts import at, or_refusal, part, validated, world
 from synth.models.registry import open_model, open_scoring
 from synth.models.settings import ModelSettings
@@ -78,12 +78,19 @@ def role(name: str, settings: Mapping[str, Any]) -> Role:
         raise ConfigError(f"{where}.{error}") from error
     left = {key: value for key, value in rest.items() if key not in known}
     policy = _policy(where, str(policy_name), left, chosen)
-    if prompts:  # by its sampling a role's work is told apart, and other words are other work
-        told = {**policy.sampling, PROMPTS: content_hash(dict(prompts))}
-        policy = structs.replace(policy, sampling=told)
     with at(where):
         scoring = partial(open_scoring, chosen)
-        return Role(policy, open_model(chosen), open_scoring=scoring, prompts=prompts)
+        return Role(_told(policy, prompts), open_model(chosen), None, scoring, prompts)
+
+
+def _told(policy: PolicySpec, prompts: Mapping[str, str]) -> PolicySpec:
+    """The policy, with a digest of the user's own prompts in the sampling by which a role's work is
+    told apart: other words are other work.
+    """
+    if not prompts:
+        return policy
+    told = {**policy.sampling, PROMPTS: content_hash(dict(prompts))}
+    return structs.replace(policy, sampling=told)
 
 
 def _prompts(name: str, folder: Any) -> Mapping[str, str]:

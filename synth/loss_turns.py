@@ -14,6 +14,8 @@ EVIDENCE = frozenset({"critical_step", "failure_injection", "second_evidence"})
 """Synthesizers whose trajectories were played to find out what an act does: they stand behind
 labels, and are not picked to be learnt.
 """
+IMPORTED = "import"
+"""The synthesizer of trajectories that were not played here: no check of ours has judged them."""
 
 
 def turns_without_loss(trajectory: Trajectory, masks: Mapping[int, str] = _NONE) -> dict[int, str]:

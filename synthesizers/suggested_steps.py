@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice, zip_longest
 
 from synth.engine.asking import Answer, RoleClient, RoleRequest, UnreadableError, prompt
-from synth.engine.role_replies import answer_text
+from synth.engine.roles.replies import answer_text
 from synth.engine.study.stage_context import StageContext
 from synth.ledger.typed import read
 from synth.schemas import METRICS, Completion, RetryLabel, SampledBy, Trajectory, Turn

@@ -146,6 +146,7 @@ def test_the_environment_in_the_docs_is_played_by_a_model(
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_mypy_sees_the_types_of_the_environment_in_the_docs_from_outside(newcomer: Path) -> None:
     lockers = newcomer / "lockers.py"
     code = with_gold(lockers.read_text(), blocks("your-environment.md", "python")[1])

@@ -14,6 +14,7 @@ from tests.test_docs import blocks
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_the_page_on_python_runs_from_top_to_bottom(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

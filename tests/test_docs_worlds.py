@@ -56,6 +56,7 @@ def test_each_audit_of_the_page_ends_as_it_says(folder: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_each_flow_of_the_page_writes_rows_of_trials_that_were_done_again(folder: Path) -> None:
     flows = [one for one in commands() if one[0] == "run"]
     assert [one[1] for one in flows] == ["shop.yaml", "stock.yaml", "depot.yaml"]

@@ -5,7 +5,15 @@ from importlib import import_module
 
 from benchmarks.gates.table import table
 
-PARTS = ("arguments", "contamination", "goals", "closing_words", "real_closing_words", "values")
+PARTS = (
+    "arguments",
+    "raw_calls",
+    "contamination",
+    "goals",
+    "closing_words",
+    "real_closing_words",
+    "values",
+)
 """Modules here, each with `rows() -> list[Rate]`."""
 
 

@@ -152,5 +152,6 @@ FILTER = Filter(
     measure=measure,
     about=Suspicion,
     measured=("by", "role", "samples", "temperature", "truncated"),
+    version=2,
     roles=lambda config: () if config.by == "rules" else (config.role,),
 )

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from synth.engine.asking import RoleRequest, UnreadableError, prompt
-from synth.engine.role_replies import answer_text
+from synth.engine.roles.replies import answer_text
 from synth.filters.judge import about_run
 from synth.filters.rubric.rubric import Answer, Judged, Rubric
 from synth.schemas import Case, Completion, content_hash

@@ -230,5 +230,6 @@ FILTER = Filter(
     about=Rating,
     measure=measure,
     measured=("digest", "samples", "temperature", "structured", "role"),
+    version=2,
     roles=lambda config: (config.role,) if config.found.judged else (),
 )

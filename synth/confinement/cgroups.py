@@ -115,7 +115,8 @@ def _bury() -> None:
 
 def _inside(place: Path) -> list[int]:
     try:
-        return [int(word) for word in (place / "cgroup.procs").read_text("ascii").split()]
+        found = map(int, (place / "cgroup.procs").read_text("ascii").split())
+        return [process for process in found if process > 0]  # 0: not to be seen from here
     except OSError:
         return []
 

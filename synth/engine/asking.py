@@ -11,8 +11,8 @@ import msgspec
 
 from synth.boundary import FaultError, NotStarted, guard_async
 from synth.engine.context import Role, Run
-from synth.engine.own_prompts import PROMPTS, prompt, with_own
-from synth.engine.role_replies import (
+from synth.engine.roles.own_prompts import PROMPTS, prompt, with_own
+from synth.engine.roles.replies import (
     REFUSED,
     UnreadableError,
     json_reply,

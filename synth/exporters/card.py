@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Collection
 
-from synth.exporters.evidence_class import told
+from synth.exporters.evidence_class import configurations, told
 from synth.exporters.kinds.skills import SKILLS
 from synth.exporters.notes import most_first, notes
 from synth.exporters.tally import ExportCounts
@@ -21,15 +21,26 @@ _SKILLS = (
 
 
 def card(tally: ExportCounts, files: Collection[str]) -> str:
-    """A README.md: metadata that the Hub and `load_dataset` read, then warnings, then what is
-    inside and what was left out.
+    """A README.md: metadata that the Hub and `load_dataset` read, then warnings, then
+    what the rows rest on, then what is inside and what was left out.
 
     Shards are listed by name: one that is lost is an error when the set is loaded, not fewer rows.
     Files that hold one row each are not.
     """
     # a lost shard is then an error of loading, not fewer rows
     shards = [name for name in files if name.endswith(".parquet")]
-    loaded = [{"config_name": "default", "data_files": [{"split": "train", "path": shards}]}]
+    parts = configurations(shards)
+    loaded = [
+        {
+            "config_name": name,
+            "data_files": [{"split": "train", "path": paths}],
+            **({"default": True} if name == "default" and len(parts) > 1 else {}),
+        }
+        for name, paths in parts.items()
+    ]
+    folder = "path/to/this/folder"
+    if len(parts) > 1 and "default" not in parts:
+        folder += f'", "{next(iter(parts))}'
     lines = [
         front_matter(
             {
@@ -48,7 +59,7 @@ def card(tally: ExportCounts, files: Collection[str]) -> str:
         "",
         "## Training" if shards else "## Reading",
         "",
-        *tally.form.training("path/to/this/folder").splitlines(),
+        *tally.form.training(folder).splitlines(),
         "",
         *((_SKILLS, "") if SKILLS in files else ()),
         *_table("Turns without loss", "reason", tally.masked),

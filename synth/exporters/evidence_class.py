@@ -1,9 +1,11 @@
 """What a row's label or verdict rests on, as one word in the column `evidence`."""
 
 from collections import Counter
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, get_args
 
+from synth.exporters.folder.shards import part_of
+from synth.loss_turns import IMPORTED
 from synth.pairs.kept_steps import PASSED
 from synth.schemas import KtoLabel, PreferencePair, PrmLabel, Tier, Trajectory
 
@@ -12,6 +14,9 @@ Evidence = Literal["exact", "tested", "counted", "declared", "observed"]
 accepted test. `counted`: continuations that no test accepted. `declared`: a verdict that came with
 the data. `observed`: outcomes of trials.
 """
+CLASSES: tuple[Evidence, ...] = get_args(Evidence)
+UNASKED: tuple[Evidence, ...] = ("exact", "tested")
+"""What `load_dataset` gives where no configuration is named."""
 _FLIP = "flip_deterministic"
 
 
@@ -34,12 +39,40 @@ def evidence_of(row: Any) -> Evidence:
                 return "counted"
             return "exact" if about.method == _FLIP else "tested"
         case Trajectory():
-            return "declared" if about.check_result is None else "exact"
+            here = about.synthesizer != IMPORTED and about.check_result is not None
+            return "exact" if here else "declared"
 
     raise TypeError(f"{type(row).__name__} has no evidence")
 
 
+def configurations(shards: Iterable[str]) -> dict[str, list[str]]:
+    """Configuration -> its shards, by their names: one for each class, and before them `default`,
+    which is loaded where none is named: the first two classes. Where all rows are of one class its
+    configuration is the only one, and so loaded unasked; shards without a class are all `default`.
+    """
+    by_class = dict[str, list[str]]()
+    for name in shards:
+        by_class.setdefault(part_of(name) or "", []).append(name)
+    if "" in by_class:
+        return {"default": by_class[""]}
+
+    strong = [name for one in UNASKED for name in by_class.get(one, ())]
+    alone = {"default": strong} if strong else {}
+    return alone | {one: by_class[one] for one in CLASSES if one in by_class}
+
+
 def told(counts: Mapping[str, int]) -> str:
-    """What the card says of them, the most frequent first."""
+    """The card's first line behind warnings: how many rows are of which class, the most frequent
+    first, and which of them are loaded unasked.
+    """
     each = ", ".join(f"{count:,} {name}" for name, count in Counter(counts).most_common())
-    return f"Evidence of the rows (column `evidence`): {each}."
+    weak = [one for one in CLASSES if one not in UNASKED and one in counts]
+    found = f"Evidence of the rows (column `evidence`): {each}."
+    if not weak or len(counts) == 1:
+        return found
+
+    by_name = ", ".join(f'`load_dataset(..., "{one}")`' for one in weak)
+    if len(weak) == len(counts):
+        return f"{found} Nothing is loaded unasked; each by its name: {by_name}."
+    strong = " and ".join(one for one in UNASKED if one in counts)
+    return f"{found} Unasked, `load_dataset` gives {strong} alone; the others by name: {by_name}."

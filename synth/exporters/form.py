@@ -101,7 +101,8 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
     loader gives a JSON value back unchanged. `masks`: whether it can say that a turn carries no
     loss; `joins`: whether it is written from messages, in which answers can be joined. `layout`:
     rows in parquet shards, in one parquet file, in JSON lines (one column, `line`), or each in a
-    file of its own (`name` and `text`); `beside`: further files by name, from the names of the
+    file of its own (`name` and `text`); `parted_by`: the column by whose values shards are parted;
+    `beside`: further files by name, from the names of the
     shards. `read` reads a loaded row as its consumer does, where the student's template renders it.
     `told`: what a row tells, of which the facts in `lacks` have no place; `loses`: what else of a
     row is lost.
@@ -116,6 +117,7 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
     masks: bool = False
     joins: bool = True
     layout: Literal["shards", "one_shard", "lines", "files"] = "shards"
+    parted_by: str | None = None
     beside: Callable[[Sequence[str]], Mapping[str, bytes]] = lambda shards: {}
     read: Callable[[Mapping[str, Any]], Any] | None = None
     told: Callable[[Any], facts.RenderedChat] | None = None

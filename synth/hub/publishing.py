@@ -5,8 +5,10 @@ of it has passed.
 from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import msgspec
+import pyarrow.parquet as pq
 
 from synth.exporters.kinds.sft_rows import sft_row
 from synth.exporters.kinds.skills import SKILLS
@@ -64,9 +66,10 @@ def prepare(
     shards, skills = dict[str, tuple[File, ...]](), dict[str, File]()
     for config in datasets.configs:
         name = config.name
-        shards[name] = tuple(File(f"{name}/{file}", path) for file, path in config.files.items())
+        at = config.folder
+        shards[name] = tuple(File(f"{at}/{file}", path) for file, path in config.files.items())
         if config.skills is not None:
-            skills[name] = File(f"{name}/{SKILLS}", config.skills.read_bytes())
+            skills[name] = File(f"{at}/{SKILLS}", config.skills.read_bytes())
     for file in (*shown, *skills.values()):
         outgoing.search(file.path, _text(file))
 
@@ -95,17 +98,21 @@ def prepare(
         licence=terms,
         skills=tuple(skills.values()),
     )
-    sent = {
-        name: Sent(
-            one.rows,
-            sum(file.size for file in shards[name]),
-            one.schema,
-            {file.path: file.sha256 for file in shards[name]},
-        )
-        for name, one in facts.items()
-    }
+    sent = dict[str, Sent]()
+    for config in datasets.configs:
+        rows, schema = facts[config.name].rows, facts[config.name].schema
+        sent[config.name] = _sent(rows, schema, shards[config.name])
+        for name, named in config.views.items():
+            viewed = [file for file in shards[config.name] if file.path.split("/")[-1] in named]
+            rows = sum(pq.read_metadata(config.files[one]).num_rows for one in named)
+            sent[name] = _sent(rows, schema, viewed)
     unwritten = (f"traces: {line}" for line in unshown.lines())
     return PreparedUpload(publication, sent, (*datasets.left_out, *unwritten))
+
+
+def _sent(rows: int, schema: Any, files: Sequence[File]) -> Sent:
+    size = sum(file.size for file in files)
+    return Sent(rows, size, schema, {file.path: file.sha256 for file in files})
 
 
 def _without_names(text: str, ledger: Ledger) -> str:
@@ -165,7 +172,7 @@ def preview(prepared: PreparedUpload, wanted: PublishRequest, say: Callable[[str
         wanted=wanted,
         publication=publication,
         shards={
-            name: [file for file in publication.shards if file.path.startswith(f"{name}/")]
+            name: [file for file in publication.shards if file.path in prepared.sent[name].files]
             for name in publication.rows
         },
         body=lines[:SHOWN_LINES],

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from synth.exporters.evidence_class import UNASKED, configurations
 from synth.exporters.folder.dataset_folder import Manifest, read_manifest, why_to_write
 from synth.exporters.folder.in_run import of_others, overwriting
 from synth.exporters.kinds.skills import SKILLS
@@ -21,7 +22,9 @@ from synth.schemas import ConfigError, Release, digest
 
 
 class Config(msgspec.Struct, frozen=True):
-    """One configuration of the dataset on the Hub: a folder under RUN/datasets.
+    """One configuration of the dataset on the Hub: a folder under RUN/datasets, or those of its
+    rows that rest on one class of evidence. What is loaded unasked is called as the folder, all
+    else `<folder>_<class>`; `views` are classes of this one that can be named too.
 
     `files`: its parquet shards by name, with where each lies on this machine; `skills`: where the
     skill texts beside them do, if there are
@@ -35,6 +38,13 @@ class Config(msgspec.Struct, frozen=True):
     report: Mapping[str, Any]
     settings: Mapping[str, Any]
     skills: Path | None = None
+    views: Mapping[str, Sequence[str]] = {}
+    part_of: str = ""
+
+    @property
+    def folder(self) -> str:
+        """Its name in the repository and under RUN/datasets."""
+        return self.part_of or self.name
 
     @property
     def release(self) -> Release:
@@ -80,7 +90,7 @@ def found(ledger: Ledger, kinds: Sequence[str], aside: Path) -> HubFound:
         for entry in all_of_them
         if not kinds or entry[0] in kinds or entry[2]["kind"] in kinds
     ]
-    configs, left_out = [], []
+    configs, left_out = list[Config](), list[str]()
     for name, stage, report in chosen:
         if report["rows"] == 0:
             left_out.append(f"{name}: no rows: {report['empty']}")
@@ -92,7 +102,7 @@ def found(ledger: Ledger, kinds: Sequence[str], aside: Path) -> HubFound:
                 "are made of; export it in another form"
             )
         else:
-            configs.append(config)
+            configs += by_evidence(config)
     if not configs:
         raise ConfigError(f"{ledger.storage.url}: nothing to publish: {'; '.join(left_out)}")
     return HubFound(tuple(configs), tuple(left_out))
@@ -135,6 +145,32 @@ def _config(
     files = {file: _here(storage, file, manifest, aside / name) for file in shards}
     skills = _here(storage, SKILLS, manifest, aside / name) if SKILLS in manifest.files else None
     return Config(name, report["kind"], manifest.form, files, report, manifest.settings, skills)
+
+
+def by_evidence(whole: Config) -> Iterator[Config]:
+    """The configurations of a folder: what is loaded unasked, then each weaker class of evidence.
+    Skill texts go with the first.
+    """
+    parts, name = configurations(whole.files), whole.name
+    strong = {one: parts[one] for one in UNASKED if one in parts}
+    weak = {one: parts[one] for one in parts if one not in (*UNASKED, "default")}
+    if not weak or len(parts) == 1:
+        listed: dict[str, Sequence[str]] = {name: list(whole.files)}
+    else:
+        listed = {name: parts["default"]} if strong else {}
+        listed |= {f"{name}_{one}": shards for one, shards in weak.items()}
+
+    for at, (called, shards) in enumerate(listed.items()):
+        yield msgspec.structs.replace(
+            whole,
+            name=called,
+            part_of="" if called == name else name,
+            files={shard: whole.files[shard] for shard in shards},
+            skills=whole.skills if at == 0 else None,
+            views={f"{name}_{one}": strong[one] for one in strong}
+            if called == name and len(strong) > 1
+            else {},
+        )
 
 
 def _here(storage: Storage, file: str, manifest: Manifest, aside: Path) -> Path:

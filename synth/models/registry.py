@@ -26,7 +26,8 @@ SCORING: dict[str, str] = {
 
 def open_model(settings: ModelSettings) -> ChatModel:
     """The engine that the settings name, with what every transport shares: histories that it
-    refuses (broken_calls), features that it has not (refused_features), and admission of `max_in_flight` calls.
+    refuses (broken_calls), features that it has not (refused_features),
+    and admission of `max_in_flight` calls.
 
     Raises `ConfigError` for an engine that is neither registered nor importable as
     `package.module:attribute`, and for a key that is not in the environment.

@@ -26,6 +26,8 @@ loss). Every other word, such as `error`, `abort`, `cancelled`, `timeout` or
 
 A server that names none (null, or no such field) is believed where there is anything in the reply.
 """
+SILENT = 16
+"""Tokens that a reply without any text may have taken: those that end it, or white space."""
 CALLS = frozenset({"tool_calls", "function_call"})
 ROLES = frozenset({None, "", "assistant"})
 
@@ -53,6 +55,7 @@ def why_a_fault(choice: SentChoice, message: SentMessage, tokens: int | None) ->
     if told is not None:
         return f"it tells of an error: {told[:200]}"
     words, calls = message.content or message.refusal or message.thought, message.calls()
+    drawn = max(tokens or 0, len(choice.token_ids or ()))
     # one that was filtered or cut off may well be empty
     empty = not (words or calls or tokens or choice.token_ids)
     faults = {
@@ -62,6 +65,9 @@ def why_a_fault(choice: SentChoice, message: SentMessage, tokens: int | None) ->
         ),
         "there is nothing in it: no content, no call, no refusal, no token": (
             empty and mask_of(choice.finish_reason) is None
+        ),
+        f"{drawn:,} tokens were drawn, and nothing of them is in it": (
+            not (words or calls) and drawn > SILENT and mask_of(choice.finish_reason) is None
         ),
         "it ended by a call, and there is none in it": (
             choice.finish_reason in CALLS and not (calls or words)

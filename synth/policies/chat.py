@@ -80,7 +80,9 @@ def chat_policy(
     identified.
 
     It is never taken for deterministic: servers answer one prompt differently at temperature 0 too,
-    by the company that it has in a batch. A seed in `sampling` is mixed with the episode's: the same one for all would make all trials of
+    by the company that it has in a batch.
+
+    A seed in `sampling` is mixed with the episode's: the same one for all would make all trials of
     a task alike. Opening it raises
     `ConfigError` where the episode has no model.
     """

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from math import inf, log
 from types import MappingProxyType
 
-from synth.loss_turns import EVIDENCE, characters, turns_without_loss
+from synth.loss_turns import EVIDENCE, IMPORTED, characters, turns_without_loss
 from synth.schemas import Task, Trajectory, content_hash
 from synth.selection.choosing import Candidate
 from synth.success_evidence import SECOND_EVIDENCE, evidence
@@ -78,6 +78,7 @@ def candidate(
         rank=(float(bool(found)), -measures.get("waste", 0.0), measures.get("efficiency", 0.0)),
         evidence=found,
         recovered=measures.get("recovered", 0.0) == 1.0,
+        declared=trajectory.synthesizer == IMPORTED,
     )
 
 

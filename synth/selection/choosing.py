@@ -88,7 +88,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """A success that every filter lets pass. `loss` is how much of it carries loss (characters);
     `evidence` names what stands behind it besides its outcome; `rank` sorts the better first;
     `recovered`: it came back from an excursion, `world_fault`: which a fault of the world had
-    caused.
+    caused; `declared`: its verdict came with the data.
     """
 
     trajectory_id: str
@@ -99,6 +99,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[str, ...] = ()
     recovered: bool = False
     world_fault: bool = False
+    declared: bool = False
 
     @property
     def order(self) -> tuple[Hashable, ...]:
@@ -132,8 +133,21 @@ def chosen(
     rejection sampling on hard tasks concentrates luck (rigor: .49 of the passes where a task is
     truly solved once in twenty). Of one task every row has a strategy of its own; a strategy that
     only one success shows is taken beside others only with evidence of its own, and never before
-    them.
+    them. Successes that a check of ours found and those that came as such have quotas of their own.
     """
+    by_class = dict[bool, list[Candidate]]()
+    for one in candidates:
+        by_class.setdefault(one.declared, []).append(one)
+    found = dict[str, tuple[bool, str]]()
+    for alike in by_class.values():
+        found |= _chosen(alike, standings, rule)
+    return found
+
+
+def _chosen(
+    candidates: Iterable[Candidate], standings: Standings, rule: SftSelection
+) -> dict[str, tuple[bool, str]]:
+    """As `chosen`, of one class."""
     choice = SeededChoice(candidates)
     rows = choice.without(_frame(choice.ordered, standings), _LUCKY, "lucky_unproven")
     # a strategy that one success alone shows may be luck

@@ -23,9 +23,11 @@ def _patterns() -> tuple["re.Pattern[str]", "re.Pattern[str]"]:
 
 
 def refuses(text: str) -> bool:
-    """Whether a short text says at its beginning that its writer will not do what is asked."""
+    """Whether a short text, no data, says at its beginning that its writer will not do what is
+    asked.
+    """
     text = " ".join(text.replace("’", "'").split())
-    if not text or len(text) > LONGEST:
+    if not text or len(text) > LONGEST or text.startswith(("{", "[")):
         return False
     unable, what = _patterns()
     for sentence in list(filter(None, _END.split(text)))[:SENTENCES]:

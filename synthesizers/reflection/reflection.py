@@ -11,7 +11,7 @@ import msgspec
 
 from synth.engine.asking import RoleRequest, UnreadableError, chat, prompt, response_form
 from synth.engine.context import Role
-from synth.engine.role_replies import answer_text
+from synth.engine.roles.replies import answer_text
 from synth.engine.study.shard import ShardContext
 from synth.ledger.tables.role_reply import RoleReply
 from synth.schemas import CheckResult, Completion, Fault, Message, Outcome, Trajectory, valid_text

@@ -97,6 +97,7 @@ def test_the_clock_jumps_to_and_fro(
 @pytest.mark.parametrize(
     "point", [pytest.param(n, marks=pytest.mark.slow) if n < 1 else n for n in range(2)]
 )
+@pytest.mark.nightly
 def test_the_process_stands_still_for_longer_than_its_limits(
     point: int, tmp_path: Path, table: FaultsTable, draw: Random
 ) -> None:

@@ -74,7 +74,7 @@ def whole(
 
 
 @pytest.mark.parametrize(
-    "point", [pytest.param(n, marks=pytest.mark.slow) if n < 2 else n for n in range(ROUNDS)]
+    "point", [pytest.param(n, marks=pytest.mark.slow) if n < 1 else n for n in range(ROUNDS)]
 )
 def test_killed_three_times_at_random_moments(
     point: int, tmp_path: Path, table: FaultsTable, draw: Random, undisturbed: tuple[str, float]

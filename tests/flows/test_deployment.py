@@ -61,6 +61,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return contents(url)
 
 
+@pytest.mark.nightly
 def test_a_schedule_fires_and_says_where_everything_lies(site: PrefectSite, tmp_path: Path) -> None:
     quick = {"name": "echo", "tasks": 4, "turns": 3}
     deploy(
@@ -183,6 +184,7 @@ def test_the_flow_runs_of_a_firing_share_the_episodes_of_one_ledger(
     assert decided.height == TASKS * TRIALS
 
 
+@pytest.mark.nightly
 def test_a_run_that_cannot_go_on_fails_with_its_line_and_the_webhook_is_told(
     site: PrefectSite, tmp_path: Path
 ) -> None:

@@ -14,6 +14,7 @@ from synth import ConfigError, work
 from synth.ledger import Ledger
 from synth.schemas.flow import Flow
 from tests.flow_files import SYNTH, echo_flow, model_flow, run_flow
+from tests.rounds import rounds
 from tests.synth.canonical_content import canonical_content
 from tests.synth.models.chat_brains import echo_expert
 from tests.synth.models.chat_server import ChatServer
@@ -89,7 +90,7 @@ def rows(url: str) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("machines", [1, 2])
+@pytest.mark.parametrize("machines", rounds(2, nightly=[1]))
 def test_two_workers_share_the_episodes_and_end_when_nothing_is_left(
     tmp_path: Path, machines: int
 ) -> None:
@@ -108,7 +109,7 @@ def test_two_workers_share_the_episodes_and_end_when_nothing_is_left(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("machines", [1, 2])
+@pytest.mark.parametrize("machines", rounds(2, nightly=[1]))
 def test_what_a_killed_worker_had_in_hand_is_done_by_the_other(
     tmp_path: Path, machines: int
 ) -> None:

@@ -56,6 +56,7 @@ def failed(url: Path, *, truncated: bool = True) -> set[str]:
 
 
 @pytest.mark.parametrize(("env", "explorer"), WORLDS)
+@pytest.mark.nightly
 def test_imported_trials_are_retried_in_their_rebuilt_world(
     tmp_path: Path, env: dict[str, Any], explorer: dict[str, Any]
 ) -> None:

@@ -83,9 +83,10 @@ def _group_gone(place: Path) -> bool:
     """
     for _ in range(20):
         with suppress(OSError):
-            for process in (place / "cgroup.procs").read_text("ascii").split():
+            for process in map(int, (place / "cgroup.procs").read_text("ascii").split()):
                 with suppress(ProcessLookupError):
-                    os.kill(int(process), signal.SIGKILL)
+                    if process > 0:  # 0 is one that cannot be seen from here, and kill's own group
+                        os.kill(process, signal.SIGKILL)
         with suppress(OSError):
             place.rmdir()
         if not place.exists():

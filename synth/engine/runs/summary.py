@@ -10,7 +10,7 @@ from synth.engine.context import AGENT, USER, Run
 from synth.engine.funnel import Report, Reports
 from synth.engine.numbers import counted_noun
 from synth.ledger import Ledger
-from synth.ledger.asked_roles import EQUAL_PROMPTS, QUESTIONS, REFUSED
+from synth.ledger.tables.asked_roles import EQUAL_PROMPTS, QUESTIONS, REFUSED
 from synth.ledger.views import connect
 from synth.schemas import Fault, Outcome, SynthError
 

@@ -17,7 +17,8 @@ from typing import Any, Literal, Self
 
 import msgspec
 
-from synth.exporters.folder.shards import ShardFile, is_shard, write_rows, writing
+from synth.exporters.folder.series import writing
+from synth.exporters.folder.shards import ShardFile, is_shard, write_rows
 from synth.exporters.folder.sums import SUMS, names_dataset, sums_text
 from synth.exporters.form import Form
 from synth.exporters.kind import Spelling, as_key

@@ -1,26 +1,21 @@
-"""Parquet shards: written one after the other, named after what all of them hold."""
+"""Shards of rows: named after what all of them hold, and after the part that each holds."""
 
 import builtins
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from itertools import chain, islice
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import pyarrow as pa
-import pyarrow.parquet as pq
 
+from synth.exporters.folder.series import ShardSeries, writing
 from synth.exporters.form import Form
-from synth.ledger.storage.errors import access_error
 from synth.ledger.storage.names import plain
-from synth.schemas import ConfigError, SynthError, content_hash, digest
+from synth.schemas import SynthError, content_hash, digest
 
 FOLDER = "traces"
-_ROWS_PER_GROUP = 100  # held in memory at once; a trajectory is some 10 to 100 kB of text
-_NAME = re.compile(r"train-[0-9a-f]{16}-\d{5}\.(?:parquet|jsonl)")
+_NAME = re.compile(r"train-(?:([a-z]+)-)?[0-9a-f]{16}-\d{5}\.(?:parquet|jsonl)")
 Records = Iterable[Mapping[str, Any]]
 
 
@@ -40,11 +35,18 @@ def is_shard(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
+def part_of(name: str) -> str | None:
+    """Of which part a shard holds rows; None where its form has none."""
+    found = _NAME.fullmatch(name)
+    return None if found is None else found[1]
+
+
 def write_rows(
     folder: Path, records: Records, form: Form, rows_per_shard: int, place: str
 ) -> dict[str, ShardFile]:
     """Writes records in a form's layout: files of their own, or `train-<digest of all
-    rows>-00000.parquet`, ... (`.jsonl` for lines); no shard where there is no record.
+    rows>-00000.parquet`, ... (`.jsonl` for lines); no shard where there is no record. Where the
+    form has parts, `train-<part>-<digest of all rows>-00000.parquet`: each holds rows of one.
 
     `datasets` caches a folder under its last name and the names of the files that its card lists:
     two data sets whose files had the same names would be served each other's rows. `place` is what
@@ -53,29 +55,33 @@ def write_rows(
     if form.layout == "files":
         return write_row_files(folder, records, place)
 
-    schema, remaining, unnamed = form.schema(), iter(records), list[Path]()
     most = sys.maxsize if form.layout == "one_shard" else rows_per_shard
-    suffix = "jsonl" if schema is None else "parquet"
+    parts, schema = dict[str, ShardSeries](), form.schema()
+    try:
+        for row in records:
+            of = row[form.parted_by] if form.parted_by else None
+            name = "train" if of is None else f"train-{of}"
+            if name not in parts:
+                parts[name] = ShardSeries(folder / name, schema, most, place)
+            parts[name].take(row)
+        for part in parts.values():
+            part.end()
+    finally:
+        for part in parts.values():
+            part.close()
 
-    # a shard is begun only once there is a row for it
-    while (first := next(remaining, None)) is not None:
-        path = folder / f"train-{len(unnamed):05d}.{suffix}"
-        rows = chain([first], islice(remaining, most - 1))
-
-        if schema is None:
-            with writing(place), path.open("w", encoding="utf-8", newline="\n") as file:
-                file.writelines(f"{row['line']}\n" for row in rows)
-        else:
-            _write(path, rows, schema, place)
-
-        unnamed.append(path)
-
-    files = [ShardFile.of(path.read_bytes()) for path in unnamed]
+    files = {
+        (name, number, path): ShardFile.of(path.read_bytes())
+        for name, part in sorted(parts.items())
+        for number, path in enumerate(part.paths)
+    }
     # named after all rows, so that no cache gives one dataset for another
-    whole = content_hash([file.digest for file in files], size=8)
-    named = {f"train-{whole}-{number:05d}.{suffix}": file for number, file in enumerate(files)}
-    for path, name in zip(unnamed, named, strict=True):
-        path.rename(folder / name)
+    whole = content_hash([file.digest for file in files.values()], size=8)
+    named = dict[str, ShardFile]()
+    for (name, number, path), file in files.items():
+        shard = f"{name}-{whole}-{number:05d}{path.suffix}"
+        path.rename(folder / shard)
+        named[shard] = file
 
     return named
 
@@ -102,38 +108,3 @@ def write_row_files(folder: Path, records: Records, place: str) -> dict[str, Sha
         files[name] = ShardFile.of(blob)
 
     return files
-
-
-@contextmanager
-def writing(place: str) -> Iterator[None]:
-    """Turns what the disk or the store refuses into one line for the user."""
-    try:
-        yield
-    except (OSError, NotImplementedError) as error:
-        refused = OSError(None, "nothing can be written there")
-        reason = error if isinstance(error, OSError) else refused
-        raise ConfigError(str(access_error(place, reason))) from error
-
-
-def _write(path: Path, rows: Iterator[Mapping[str, Any]], schema: pa.Schema, place: str) -> None:
-    """JSON columns are built as text, because arrow cannot build its JSON type from Python
-    values.
-    """
-    stored = pa.schema([pa.field(field.name, _storage(field.type)) for field in schema])
-    with writing(place):
-        writer = pq.ParquetWriter(path, schema, compression="zstd")
-
-    try:
-        while group := list(islice(rows, _ROWS_PER_GROUP)):
-            table = pa.Table.from_pylist(group, schema=stored).cast(schema)
-            with writing(place):
-                writer.write_table(table.replace_schema_metadata(schema.metadata))
-    finally:
-        with writing(place):
-            writer.close()
-
-
-def _storage(kind: pa.DataType) -> pa.DataType:
-    if isinstance(kind, pa.BaseExtensionType):
-        return kind.storage_type
-    return pa.list_(_storage(kind.value_type)) if pa.types.is_list(kind) else kind

@@ -19,6 +19,7 @@ from synth.exporters.kinds.control_tokens import guarded
 from synth.exporters.proof.consumers import consumer_findings
 from synth.exporters.proof.reading import (
     READERS,
+    Noted,
     ProofIssues,
     loaded,
     loading_findings,
@@ -63,14 +64,14 @@ def prove(
     # beside the dataset, `datasets` is given a cache that nobody has used
     with tempfile.TemporaryDirectory(prefix="synth-check-") as place:
         folder, cache = Path(place) / kind, Path(place) / "cache"
-        digests = list[str]()
-        noted = partial(watched, digests=digests)
-        report = write(tally, rows, DatasetFolder(folder), watched=noted)
+        noted = list[Noted]()
+        note = partial(watched, form=form, noted=noted)
+        report = write(tally, rows, DatasetFolder(folder), watched=note)
 
         if report.rows:
             # first what any loader gives, then what this consumer makes of it
             read = partial(loaded, folder, cache, form)
-            loading_findings(folder, cache, form, digests, findings)
+            loading_findings(folder, cache, form, noted, findings)
             consumer_findings(tally, read, findings)
 
             # compiled rows are no trajectories, and no importer reads them as such

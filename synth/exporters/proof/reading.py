@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ import msgspec
 
 from synth.exporters.exact_json import plain_text, text
 from synth.exporters.facts import RenderedChat, differing
-from synth.exporters.folder.shards import FOLDER
+from synth.exporters.folder.shards import FOLDER, part_of
 from synth.exporters.form import Form, NotRepresentableError
 from synth.exporters.forms import who_and_when
 from synth.exporters.proof.readers import (
@@ -46,10 +47,16 @@ class ProofIssues:
         (self.failed if wrong else self.proven).append(failed if wrong else proven)
 
 
-def watched(records: Iterable[dict[str, Any]], digests: list[str]) -> Iterator[dict[str, Any]]:
-    """The records, unchanged, with a digest noted of each: they may be too many to be held."""
+Noted = tuple[str, str]
+"""The part that a record stands in, and its digest."""
+
+
+def watched(
+    records: Iterable[dict[str, Any]], form: Form, noted: list[Noted]
+) -> Iterator[dict[str, Any]]:
+    """The records, unchanged, each noted: they may be too many to be held."""
     for record in records:
-        digests.append(_digest(record))
+        noted.append((record[form.parted_by] if form.parted_by else "", _digest(record)))
         yield record
 
 
@@ -73,15 +80,20 @@ def loaded(folder: Path, cache: Path, form: Form) -> Iterator[dict[str, Any]]:
         import datasets
 
         datasets.disable_progress_bars()
-        yield from datasets.load_dataset(str(folder), split="train", cache_dir=str(cache))
+        parts = {part_of(path.name) or "" for path in folder.glob("train-*")}
+        for part in sorted(parts):
+            yield from datasets.load_dataset(
+                str(folder), part or None, split="train", cache_dir=str(cache)
+            )
 
 
 def loading_findings(
-    folder: Path, cache: Path, form: Form, expected: Sequence[str], findings: ProofIssues
+    folder: Path, cache: Path, form: Form, noted: Sequence[Noted], findings: ProofIssues
 ) -> None:
-    """Compares the rows that a loader gives with the digests of those that were written, one by
-    one; files of one row each, whatever their order.
+    """Compares the rows that a loader gives with those that were written, one by one; files of one
+    row each, whatever their order.
     """
+    expected = [digest for _, digest in sorted(noted, key=itemgetter(0))]
     in_json = [column.name for column in form.columns if column.kind == ["json"]]
     found = list[str]()
 

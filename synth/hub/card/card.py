@@ -147,10 +147,16 @@ def _metadata(one: Described) -> str:
             config_name=config.name,
         )
 
-        # the first one is loaded where none is named
-        paths = [{"split": "train", "path": list(one.paths[config.name])}]
-        default = {} if listed else {"default": True}
-        listed.append({"config_name": config.name, "data_files": paths, **default})
+        # the first one is loaded where none is named, if it may be loaded unasked
+        first = config.name == config.folder and not any("default" in each for each in listed)
+        views = {
+            name: [f"{config.folder}/{file}" for file in config.views[name]]
+            for name in config.views
+        }
+        for name, paths in {config.name: list(one.paths[config.name]), **views}.items():
+            default = {"default": True} if first and name == config.name else {}
+            files = [{"split": "train", "path": paths}]
+            listed.append({"config_name": name, "data_files": files, **default})
 
     info = DatasetCardData()
     infos.to_dataset_card_data(info)

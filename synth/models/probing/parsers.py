@@ -10,15 +10,16 @@ from importlib.resources import files
 import msgspec
 
 from synth.schemas import read_yaml
-from synth.text.calls.forms import bare, glm, harmony, marked, mistral, pythonic, qwen_xml
+from synth.text.calls.forms import bare, glm, harmony, marked, mistral, qwen_xml
 from synth.text.calls.found import RECOVERED
+from synth.text.calls.python_calls import PYTHONIC
 
 BY_FORM = {
     qwen_xml.XML: "qwen3_coder",
     glm.GLM: "glm45",
     harmony.HARMONY: "openai",
     mistral.MISTRAL: "mistral",
-    pythonic.PYTHONIC: "pythonic",
+    PYTHONIC: "pythonic",
     marked.MARKED: "llama3_json",
     bare.BARE: "llama3_json",
     RECOVERED: "hermes",

@@ -1,18 +1,18 @@
-"""Roles: what was asked of those that play no episode, how much of it could be read, and examples of
-what could not.
+"""Roles: what was asked of those that play no episode, how much of it could be read, and examples
+of what could not.
 """
 
 from synth.engine.table import Table
-from synth.ledger.asked_roles import QUESTIONS, UNREAD
 from synth.ledger.ledger import Ledger
+from synth.ledger.tables.asked_roles import QUESTIONS, UNREAD
 from synth.ledger.views import connect
 from synth.report.browser.stand_ins import StandIns
 from synth.report.section import Section, asked, quiet, shortened
 
 LONGEST = 200
 _NOTE = (
-    "A reply that cannot be read is asked for again with the reason, twice at most; nothing is made "
-    "up for one. A refusal is no answer, and nobody's failure."
+    "A reply that cannot be read is asked for again with the reason, twice at most; nothing is "
+    "made up for one. A refusal is no answer, and nobody's failure."
 )
 
 

@@ -18,12 +18,12 @@ from synth.text.calls.forms import (
     invoke,
     marked,
     mistral,
-    pythonic,
     qwen_xml,
     react,
     sections,
 )
 from synth.text.calls.found import MARKUP, RECOVERED, UNREAD, FoundCalls, together, tool_named
+from synth.text.calls.python_calls import PYTHONIC
 
 Reader = Callable[[str, "re.Match[str]", ToolSchemas], FoundCalls | None]
 _MARKED: Mapping[str, tuple[str, Reader]] = {
@@ -50,7 +50,7 @@ def _pattern(*forms: Mapping[str, tuple[str, Reader]]) -> "re.Pattern[str]":
 
 OWN_PART = frozenset(
     {
-        *(RECOVERED, qwen_xml.XML, glm.GLM, pythonic.PYTHONIC, mistral.MISTRAL, sections.SECTION),
+        *(RECOVERED, qwen_xml.XML, glm.GLM, PYTHONIC, mistral.MISTRAL, sections.SECTION),
         *(invoke.INVOKE, marked.MARKED, fenced.FENCED, react.REACT, bare.BARE, harmony.HARMONY),
     }
 )
@@ -62,6 +62,10 @@ ALL = _pattern(_MARKED, _UNMARKED)
 _FORMS = {**_MARKED, **_UNMARKED}
 _LINE = 400
 """Characters of a line that are looked at: a model that loops writes none that end."""
+_HEADER = re.compile(
+    r"\A\s*(?:<\|start_header_id\|>assistant<\|end_header_id\|>|<\|im_start\|>assistant\b)"
+)
+"""The header of a turn, which a model repeats at times."""
 _WORD = re.compile(r"\w")
 _QUOTES = {'"': '"', "'": "'", "“": "”", "«": "»"}
 
@@ -93,7 +97,8 @@ def read_calls(text: str, tools: ToolSchemas = (), *, marked_only: bool = False)
         position = end
         called = end if read.calls else called
     calls = any(one.calls for one in found)
-    return together(found, "".join([*kept, text[position:]]).strip() if calls else text)
+    left = _HEADER.sub("", "".join([*kept, text[position:]])).strip()
+    return together(found, left if calls else text)
 
 
 def call_end(text: str, opened: "re.Match[str]", tools: ToolSchemas) -> int | None:

@@ -84,6 +84,7 @@ def test_refusing_is_tried_in_earnest_and_passes_where_its_reason_is_right() -> 
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_the_first_match_passes_at_most_one_in_k_of_the_tasks_with_k_matches() -> None:
     for k in (2, 3, 4):
         of_k = WORLD.make_tasks({"mix": AMBIGUOUS_ONLY, "ambiguity": (k, k)}, 31, 100)

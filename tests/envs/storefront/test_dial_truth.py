@@ -154,6 +154,7 @@ def test_the_look_ups_before_the_first_write_are_the_fewest_with_which_the_exper
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_the_look_ups_of_many_tasks_are_the_fewest_with_which_the_expert_gets_there() -> None:
     many = [
         *WORLD.make_tasks({}, 113, 250),

@@ -230,6 +230,7 @@ def test_the_monitor_finds_every_write_and_every_denial_of_the_expert_justified(
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_of_two_hundred_explorations_every_task_is_solved() -> None:
     async def explore(seed: int) -> bool | None:
         desk = await wandered({"world_seed": FIRST_WORLD + seed}, Random(seed), 5)

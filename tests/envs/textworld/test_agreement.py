@@ -26,6 +26,7 @@ SLOW = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("settings", [{}, *SLOW], ids=str)
+@pytest.mark.nightly
 def test_any_command_with_any_names_is_possible_for_both_or_for_neither(
     settings: dict[str, int],
 ) -> None:

@@ -10,6 +10,7 @@ from benchmarks import textworld_lag
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_the_loop_is_less_than_100_ms_late_with_64_episodes_live() -> None:
     report = textworld_lag.measure(tasks=4, rounds=1)
     assert textworld_lag.LIVE == 64

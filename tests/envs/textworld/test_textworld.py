@@ -25,6 +25,7 @@ from tests.envs.textworld.installed import SMALL, calls, played, solve, tasks
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_it_passes_the_conformance_suite() -> None:
     findings = asyncio.run(conformance(WORLD, SMALL | {"quest_length": 5}, seed=3, tasks=2))
     unasked = {"own_bots_fail", "secrets_stay_hidden"}  # of worlds that name neither
@@ -33,6 +34,7 @@ def test_it_passes_the_conformance_suite() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_held_out_games_are_others_and_their_tasks_say_so() -> None:
     (train,), (held_out,) = tasks(1), tasks(1, split="held_out")
     assert (train.split, held_out.split) == (None, "held_out")
@@ -86,6 +88,7 @@ def test_the_gold_actions_pass_and_without_the_last_one_they_do_not() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_food_that_nobody_asked_for_may_not_be_eaten() -> None:
     found = 0
     for task in tasks(4, objects=14):
@@ -226,6 +229,7 @@ def test_a_profile_that_is_not_known_is_refused() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_seed_makes_the_same_game_wherever_textworld_is_installed(tmp_path: Path) -> None:
     """Its grammars are read from there, and their place must be no part of a game: tasks and seeds
     hang on its digest.

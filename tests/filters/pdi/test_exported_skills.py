@@ -46,6 +46,7 @@ def with_export(writer: ChatServer) -> Flow:
     )
 
 
+@pytest.mark.nightly
 def test_a_data_set_has_the_skill_texts_of_its_rows_beside_it_and_loads_as_before(
     tmp_path: Path,
 ) -> None:

@@ -64,6 +64,7 @@ def skill(body: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+@pytest.mark.nightly
 def test_the_index_is_the_difference_of_z_scores_over_the_tasks_that_have_a_skill_text(
     tmp_path: Path,
 ) -> None:

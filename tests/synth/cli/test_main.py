@@ -197,6 +197,7 @@ def needs_more(name: str, words: list[str]) -> bool:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_every_example_works_after_the_quickstart(tmp_path: Path) -> None:
     root = Path(__file__).resolve().parents[3]
     (tmp_path / "configs").symlink_to(root / "configs")

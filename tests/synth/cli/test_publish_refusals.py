@@ -37,6 +37,7 @@ def test_a_dataset_that_does_not_stand_as_its_flow_wrote_it_is_not_sent(
     assert hub.repos == {}
 
 
+@pytest.mark.nightly
 def test_of_what_an_export_took_over_publish_and_run_name_the_same_step_and_it_works(
     tmp_path: Path, hub: Hub, environment: dict[str, str]
 ) -> None:

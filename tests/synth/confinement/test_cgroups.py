@@ -153,10 +153,15 @@ class TestOfTheKernel:
             assert process.stdout.readline() == "begun\n"
             time.sleep(0.5)
             process.send_signal(signal.SIGKILL)
-        until = time.monotonic() + 25
+        until = time.monotonic() + 70
         while time.monotonic() < until and _left_of(process.pid):
             time.sleep(0.05)
-        assert _left_of(process.pid) == []
+        inside = {
+            str(place): (place / "cgroup.procs").read_text().split()
+            for folder in cgroup_folders()
+            for place in Path(folder).glob(f"*-{process.pid}-*")
+        }
+        assert (_left_of(process.pid), inside) == ([], {})
 
 
 def _left_of(process: int) -> list[str]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from synth.engine.own_prompts import FILLED, _shipped, own_prompts, prompt, with_own
+from synth.engine.roles.own_prompts import FILLED, _shipped, own_prompts, prompt, with_own
 from synth.flows.roles import role
 from synth.schemas.errors import ConfigError
 

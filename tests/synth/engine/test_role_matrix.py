@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from synth.engine.asking import RoleRequest, UnreadableError, json_reply, response_form
-from synth.engine.role_replies import REFUSED
+from synth.engine.roles.replies import REFUSED
 from synth.filters.attribution.asking import _ShownStep, _Whole
 from synth.filters.rubric.asking import read as read_rubric_reply
 from synth.filters.rubric.rubric import read_rubric

@@ -1,5 +1,5 @@
-"""What roles could not read is counted, with examples, at the end of a run and in the report; so are
-refusals, and equal prompts that a model answered in two ways.
+"""What roles could not read is counted, with examples, at the end of a run and in the report; so
+are refusals, and equal prompts that a model answered in two ways.
 """
 
 import re

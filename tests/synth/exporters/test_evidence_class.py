@@ -4,22 +4,26 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import msgspec
+import datasets
 import pytest
 
-from synth.exporters.evidence_class import evidence_of
+from synth.exporters.evidence_class import configurations, evidence_of, told
+from synth.exporters.folder.dataset_folder import DatasetFolder
+from synth.exporters.kind import RowSettings
 from synth.schemas import Authorship, CheckResult, PrmLabel, Tier
-from tests.synth.exporters.solved import export, trajectory
+from tests.synth.exporters.solved import export, export_sft, trajectory
 
 
 @pytest.mark.parametrize(
-    ("checked", "evidence"), [(True, "exact"), (False, "declared")], ids=["checked", "imported"]
+    ("checked", "synthesizer", "evidence"),
+    [(True, "rollout", "exact"), (False, "rollout", "declared"), (True, "import", "declared")],
+    ids=["checked", "unchecked", "checked elsewhere"],
 )
 def test_a_chat_rests_on_the_environments_check_or_on_what_its_source_declares(
-    tmp_path: Path, checked: bool, evidence: str
+    tmp_path: Path, checked: bool, synthesizer: str, evidence: str
 ) -> None:
     result = CheckResult(passed=True, parts=()) if checked else None
-    (row,), _ = export(tmp_path, msgspec.structs.replace(trajectory(), check_result=result))
+    (row,), _ = export(tmp_path, trajectory(check_result=result, synthesizer=synthesizer))
     assert row["evidence"] == evidence
     card = next(tmp_path.rglob("README.md")).read_text()
     first = card.split("\n---\n")[1].lstrip().splitlines()[0]
@@ -44,3 +48,50 @@ def test_a_write_that_only_its_trials_outcome_speaks_for_is_observed() -> None:
 def test_a_task_has_no_evidence() -> None:
     with pytest.raises(TypeError, match="has no evidence"):
         evidence_of(object())
+
+
+def test_each_class_is_a_configuration_and_weaker_ones_are_loaded_by_name_alone(
+    tmp_path: Path,
+) -> None:
+    checked = CheckResult(passed=True, parts=())
+    names = written(tmp_path, {"a": checked, "b": None, "c": checked})
+    folder, cache = str(tmp_path / "out"), str(tmp_path / "cache")
+    assert datasets.get_dataset_config_names(folder) == ["default", "exact", "declared"]
+    found = {
+        name: datasets.load_dataset(folder, name, split="train", cache_dir=cache)["trajectory_id"]
+        for name in (None, "exact", "declared")
+    }
+    assert found == {None: ["a", "c"], "exact": ["a", "c"], "declared": ["b"]}
+    assert [name.split("-")[1] for name in names if name.endswith("parquet")] == [
+        "declared",
+        "exact",
+    ]
+    assert (
+        "Evidence of the rows (column `evidence`): 2 exact, 1 declared. Unasked, `load_dataset` "
+        'gives exact alone; the others by name: `load_dataset(..., "declared")`.'
+    ) in (tmp_path / "out" / "README.md").read_text().splitlines()
+
+
+def test_rows_of_one_class_alone_are_loaded_unasked(tmp_path: Path) -> None:
+    written(tmp_path, {"a": None, "b": None})
+    folder = str(tmp_path / "out")
+    assert datasets.get_dataset_config_names(folder) == ["declared"]
+    loaded = datasets.load_dataset(folder, split="train", cache_dir=str(tmp_path / "cache"))
+    assert loaded["trajectory_id"] == ["a", "b"]
+
+
+def test_of_several_weak_classes_none_is_loaded_unasked() -> None:
+    digest = "0123456789abcdef-00000.parquet"
+    names = [f"train-{one}-{digest}" for one in ("declared", "observed")]
+    assert configurations(names) == {"declared": names[:1], "observed": names[1:]}
+    assert told({"declared": 3, "observed": 4}) == (
+        "Evidence of the rows (column `evidence`): 4 observed, 3 declared. Nothing is loaded "
+        'unasked; each by its name: `load_dataset(..., "declared")`, '
+        '`load_dataset(..., "observed")`.'
+    )
+
+
+def written(tmp_path: Path, results: dict[str, CheckResult | None]) -> tuple[str, ...]:
+    """The files of a data set of trajectories with these check results."""
+    rows = [(trajectory(one, check_result=result), {}) for one, result in results.items()]
+    return export_sft(rows, DatasetFolder(tmp_path / "out"), RowSettings()).written

@@ -53,6 +53,7 @@ def worth(trajectory: Trajectory) -> float:
     return 1.0 if trajectory.outcome is Outcome.SUCCESS else 0.0
 
 
+@pytest.mark.nightly
 def test_the_reward_of_a_thousand_stored_trajectories_played_again_is_their_outcome(
     stored: Stored,
 ) -> None:

@@ -178,6 +178,7 @@ def contents(url: str) -> dict[str, Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("world", [{"name": "echo", "turns": 4}, {"name": "storefront"}])
+@pytest.mark.nightly
 def test_two_hundred_episodes_through_sixteen_live_worlds_give_the_same_ledger(
     tmp_path: Path, world: dict[str, Any]
 ) -> None:

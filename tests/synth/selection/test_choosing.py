@@ -63,6 +63,19 @@ def test_never_more_than_asked_for_capped_or_available(
     assert sum(found.values()) == min(rows, sum(limits.values()))
 
 
+def test_successes_that_came_as_such_take_no_place_of_those_that_a_check_found() -> None:
+    found = chosen(
+        [
+            success("checked", strategy="x", rank=(0.0,)),
+            success("better", strategy="x", rank=(2.0,), declared=True),
+            success("worse", strategy="x", rank=(1.0,), declared=True),
+        ],
+        {"t": (8, 4)},
+        SftSelection(per_task=1, cap=1),
+    )
+    assert {name for name, (taken, _) in found.items() if taken} == {"checked", "better"}
+
+
 def test_the_second_row_of_a_task_has_another_strategy() -> None:
     found = chosen(
         [

@@ -74,6 +74,7 @@ def test_plain_shares_are_not_and_the_price_is_what_it_was_said_to_be() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rates", [(0.5, 0.5, 0.5), (0.3, 0.3, 0.7)])
+@pytest.mark.nightly
 def test_tests_that_share_a_control_are_counted_together(
     rates: tuple[float, float, float],
 ) -> None:
@@ -87,6 +88,7 @@ def alone(control: Bits, acts: tuple[Bits, ...]) -> tuple[float, ...]:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_shared_control_counted_by_its_longest_test_alone_would_be_biased() -> None:
     assert means(alone, 0.5, 0.5, 0.5)[0] < 0.495
 

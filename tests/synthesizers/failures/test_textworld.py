@@ -12,6 +12,7 @@ from tests.synthesizers.failures.verify_labels import verified
 
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("textworld") is None, reason="needs the extra textworld")
+@pytest.mark.nightly
 def test_rules_apply_in_a_text_adventure_and_every_label_there_is_right(tmp_path: Path) -> None:
     explorer = {
         "policy": "mixture",

@@ -7,7 +7,6 @@ They stand on lines of their own, and name tools that there are.
 import re
 
 from synth.schemas import ToolCall, ToolSchemas
-from synth.text.calls.forms.pythonic import bracket_end, cut_call, read_python_calls
 from synth.text.calls.found import (
     UNREAD,
     FoundCalls,
@@ -18,22 +17,33 @@ from synth.text.calls.found import (
     tool_named,
 )
 from synth.text.calls.json_calls import begun, read_objects
+from synth.text.calls.python_calls import bracket_end, cut_call, read_python_calls
 
-OPENS = r"^ {0,3}(?=[\[{]|[A-Za-z_][\w.\-]*[({\[])"
+OPENS = r"(?<=[:.!?] )(?=\[?\{)|^ {0,3}(?=[\[{]|[A-Za-z_][\w.\-]*[({\[])"
 BARE = "tool_call_bare"
 _NAMED = re.compile(r"(?P<name>[\w.\-]+)(?:\[ARGS\])?(?=\{)")
 _CALL = re.compile(r"[A-Za-z_][\w.]*\(")
 
 
 def read_bare(text: str, opened: "re.Match[str]", tools: ToolSchemas) -> FoundCalls | None:
-    """The calls of a line or of several; None for anything else."""
+    """The calls of a line or of several, or behind a sentence at the end; None for anything
+    else.
+    """
     begin = opened.end()
     found = read_objects(text, begin, tools, marked=False)
     if found is None:
         found = _named(text, begin, tools) or _listed(text, begin, tools)
-    if found is None or not ends_line(text, found.end):
+    if found is None or not _apart(text, begin, found.end):
         return _cut(text, begin, tools) or _value(text, begin)
     return FoundCalls(found.calls, "", (BARE, *found.repairs), after_ends(text, found.end))
+
+
+def _apart(text: str, begin: int, end: int) -> bool:
+    """Whether calls stand in lines of their own, or begin or end the text; not amid a sentence."""
+    if not ends_line(text, end):
+        return not text[:begin].strip()
+    in_line = text[max(begin - 3, 0) : begin].rpartition("\n")[2].strip()
+    return not in_line or not text[after_ends(text, end) :].strip()
 
 
 def _named(text: str, begin: int, tools: ToolSchemas) -> FoundCalls | None:

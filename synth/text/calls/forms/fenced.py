@@ -5,9 +5,9 @@ nothing else. What else stands in a fence is quoted, and no call.
 import re
 
 from synth.schemas import ToolSchemas
-from synth.text.calls.forms.pythonic import cut_call, read_python_calls
 from synth.text.calls.found import UNREAD, FoundCalls
 from synth.text.calls.json_calls import begun, read_objects
+from synth.text.calls.python_calls import cut_call, read_python_calls
 
 OPENS = r"^[ \t]*(?P<fence>`{3,}|~{3,})[ \t]*(?P<language>[\w+\-]*)[^\n`]*(?:\n|\Z)"
 FENCED = "tool_call_fenced"

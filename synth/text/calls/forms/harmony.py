@@ -99,6 +99,12 @@ def _sort(
     calls.append(ToolCall.received("", name, said.strip() or "{}"))
 
 
+def _apart(before: str) -> tuple[str, str]:
+    """What stands before a call, as (text, thinking)."""
+    thinking = _THOUGHT.fullmatch(before)
+    return (before, "") if thinking is None else ("", thinking["thought"])
+
+
 def _without_tokens(text: str, tools: ToolSchemas) -> FoundCalls | None:
     """What is left of a reply whose special tokens the server left out: `analysis...assistant
     commentary to=functions.NAME json{...}`.
@@ -111,10 +117,9 @@ def _without_tokens(text: str, tools: ToolSchemas) -> FoundCalls | None:
             repairs.append(UNREAD)
         if name is None or stop is None or called.start() < end:
             continue
-        before = text[end : called.start()]
-        thinking = _THOUGHT.fullmatch(before)
-        thought += thinking["thought"] if thinking is not None else ""
-        texts += [] if thinking is not None else [before]
+        before, thinking = _apart(text[end : called.start()])
+        texts.append(before)
+        thought += thinking
         calls.append(ToolCall.received("", name, text[called.end() : stop]))
         end = stop
     if calls:

@@ -9,10 +9,17 @@ import msgspec
 
 from synth.schemas import ToolCall, ToolSchemas, argument_error
 from synth.text.calls.forms.glm import read_glm
-from synth.text.calls.forms.pythonic import read_python_calls
 from synth.text.calls.forms.qwen_xml import CLOSE, FUNCTION, OPEN, close_before_next, read_tagged
-from synth.text.calls.found import EXTRA_DATA, UNCLOSED, FoundCalls, after_space, json_end
+from synth.text.calls.found import (
+    EXTRA_DATA,
+    UNCLOSED,
+    FoundCalls,
+    after_space,
+    json_end,
+    tool_named,
+)
 from synth.text.calls.json_calls import Named, named_call, read_objects
+from synth.text.calls.python_calls import read_python_calls
 
 BROKEN = "tool_call_broken_json"
 
@@ -20,6 +27,9 @@ _NAME = r'"name"\s*:\s*(?P<name>"(?:[^"\\]|\\.)*")'
 _ARGUMENTS = r'"(?:arguments|parameters)"\s*: ?(?P<arguments>'
 _NAME_FIRST = re.compile(rf"\{{\s*{_NAME}(?:\s*,\s*{_ARGUMENTS}.*?)\}}?)?\Z", re.DOTALL)
 _NAME_LAST = re.compile(rf"\{{\s*{_ARGUMENTS}.*),\s*{_NAME}\s*\}}?\Z", re.DOTALL)
+_LOOSE_NAME = re.compile(
+    r"\{\s*[\"']?name[\"']?\s*:\s*[\"']?(?P<name>[\w.\-]+)[\"']?\s*,?(?P<rest>.*)\Z", re.DOTALL
+)
 _STRING = msgspec.json.Decoder(str)
 _NO_JSON = (ValueError, msgspec.DecodeError, RecursionError)
 
@@ -67,10 +77,10 @@ def _read_json(text: str, begin: int, tools: ToolSchemas) -> FoundCalls | None:
     """
     end = json_end(text, begin)
     if end is None:
-        return _read_broken(text, begin)
+        return _read_broken(text, begin, tools)
     first = named_call(text[begin:end], tools, marked=True)
     if first is None:
-        return _read_broken(text, begin) if _no_json(text[begin:end]) else None
+        return _read_broken(text, begin, tools) if _no_json(text[begin:end]) else None
 
     close, made, repairs, rest = close_before_next(text, end), [first], list[str](), ""
     if close is None:
@@ -109,7 +119,18 @@ def _no_json(written: str) -> bool:
     return False
 
 
-def _read_broken(text: str, begin: int) -> FoundCalls | None:
+def _loosely_named(inside: str, tools: ToolSchemas) -> ToolCall | None:
+    """A call of a known tool whose name stands between Python's quotes or none: the agent's
+    error.
+    """
+    written = _LOOSE_NAME.match(inside)
+    name = None if written is None else tool_named(tools, written["name"])
+    if written is None or name is None:
+        return None
+    return ToolCall("", name, written["rest"].strip(), "the call is not JSON: its name is no text")
+
+
+def _read_broken(text: str, begin: int, tools: ToolSchemas) -> FoundCalls | None:
     """A closed tag whose JSON is broken but names its tool: the arguments as written, and a parse
     error in any case.
     """
@@ -120,7 +141,9 @@ def _read_broken(text: str, begin: int) -> FoundCalls | None:
     inside = text[begin:close].strip()
     written = _NAME_FIRST.match(inside) or _NAME_LAST.match(inside)
     if written is None:
-        return None
+        loose = _loosely_named(inside, tools)
+        end = close + len(CLOSE)
+        return None if loose is None else FoundCalls((loose,), "", (BROKEN,), end)
 
     try:
         name = _STRING.decode(written["name"])

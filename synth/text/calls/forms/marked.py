@@ -6,7 +6,6 @@ import re
 
 from synth.schemas import ToolCall, ToolSchemas
 from synth.text.calls.argument_types import properties_of
-from synth.text.calls.forms.pythonic import bracket_end, read_python_calls
 from synth.text.calls.found import (
     FoundCalls,
     after_ends,
@@ -15,6 +14,7 @@ from synth.text.calls.found import (
     tool_named,
 )
 from synth.text.calls.json_calls import begun, read_objects
+from synth.text.calls.python_calls import bracket_end, read_python_calls
 
 _CLOSES = {
     "<|python_tag|>": r"<\|(?:eom_id|eot_id)\|>",

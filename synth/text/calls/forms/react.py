@@ -8,7 +8,6 @@ import re
 
 from synth.schemas import ToolCall, ToolSchemas, argument_error
 from synth.text.calls.argument_types import properties_of
-from synth.text.calls.forms.pythonic import read_python_calls
 from synth.text.calls.found import (
     UNREAD,
     FoundCalls,
@@ -19,12 +18,13 @@ from synth.text.calls.found import (
     tool_named,
 )
 from synth.text.calls.json_calls import begun, read_objects
+from synth.text.calls.python_calls import read_python_calls
 
 OPENS = r"^[ \t]*\**Action(?: \d+)?:\**[ \t]*(?=\S|\n)"
 REACT = "tool_call_react"
 INVENTED = "tool_call_result_invented"
 _INPUT = re.compile(
-    r"\s*(?P<name>[^\s`*\[({:]+)[ \t`*]*\n\s*\**Action Input(?: \d+)?:\**[ \t]*(?:\n(?=\s*[{`]))?"
+    r"\s*[`\"']?(?P<name>[^\s`*\[({:\"']+)[ \t`*\"']*\n\s*\**Action Input(?: \d+)?:\**[ \t]*(?:\n(?=\s*[{`]))?"
 )
 _BRACKET = re.compile(r"\s*(?P<name>[\w.\-]+)\[(?P<text>[^\n]*)\][ \t]*(?=\n|\Z)")
 _CALL = re.compile(r"\s*(?P<call>[\w.]+\([^\n]*\))[ \t]*(?=\n|\Z)")

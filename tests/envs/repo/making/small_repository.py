@@ -77,7 +77,7 @@ def test_of_length():
 
 
 def test_flaky():
-    assert os.urandom(1)[0] % 2
+    assert os.urandom(1)[0] % 8 == 0  # five times in a row: once in 30,000 pools
 
 
 @pytest.mark.skip

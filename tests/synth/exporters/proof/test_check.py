@@ -16,7 +16,7 @@ from synth.exporters.form import Form
 from synth.exporters.kind import RowSettings
 from synth.exporters.kinds.sft import SFT, sft_rows
 from synth.exporters.proof.check import prove
-from synth.exporters.proof.reading import ProofIssues, loading_findings, watched
+from synth.exporters.proof.reading import Noted, ProofIssues, loading_findings, watched
 from synth.exporters.tally import ExportCounts
 from synth.ledger.ledger import Ledger
 from synth.schemas.trajectory import Observation, Source
@@ -50,24 +50,24 @@ def test_every_form_of_sft_is_read_back_as_it_was_written_and_nothing_stays(
 
 
 def test_a_row_that_the_loader_gives_back_changed_fails_the_proof(tmp_path: Path) -> None:
-    digests, form = written(tmp_path)
-    digests[0] = "another row"
+    noted, form = written(tmp_path)
+    noted[0] = (noted[0][0], "another row")
     findings = ProofIssues()
-    loading_findings(tmp_path / "out", tmp_path / "cache", form, digests, findings)
+    loading_findings(tmp_path / "out", tmp_path / "cache", form, noted, findings)
     assert findings.failed == [
         "datasets.load_dataset gives 2 of 2 rows, 1 of them not as they were written"
     ]
     assert form.name == "trl"
 
 
-def written(tmp_path: Path) -> tuple[list[str], Form]:
+def written(tmp_path: Path) -> tuple[list[Noted], Form]:
     pairs: Any = [(trajectory("a"), {}), (trajectory("b"), {})]
 
     def rows(tally: ExportCounts) -> Iterable[Any]:
         return sft_rows(pairs, tally)
 
     tally = tally_for(SFT, rows, RowSettings())
-    digests: list[str] = []
-    noted = partial(watched, digests=digests)
-    write(tally, rows, DatasetFolder(tmp_path / "out"), watched=noted)
-    return digests, tally.form
+    noted = list[Noted]()
+    note = partial(watched, form=tally.form, noted=noted)
+    write(tally, rows, DatasetFolder(tmp_path / "out"), watched=note)
+    return noted, tally.form

@@ -125,8 +125,25 @@ def test_arguments_as_a_text_are_read_where_the_tool_is_known() -> None:
         'Action: search\nAction Input: "a"',
         "Action: search\nAction Input: a",
         "Action 1: search[a]",
+        "Action: `search`\nAction Input: a",
+        'Action: search({"query": "a"})',
+        '<|start_header_id|>assistant<|end_header_id|>\n\n{"name": "search", "parameters": '
+        '{"query": "a"}}<|eot_id|>',
     ):
-        assert made(reply(text)) == [("search", {"query": "a"})], text
+        read = reply(text)
+        assert (made(read), read.content) == ([("search", {"query": "a"})], None), text
+
+
+def test_json_may_begin_or_end_the_reply_but_not_stand_amid_a_sentence() -> None:
+    call = '{"name": "search", "parameters": {"query": "a"}}'
+    for text, said in (
+        (f"Sure, here it is: {call}", "Sure, here it is:"),
+        (f"I will look. {call}\n", "I will look."),
+        (f"{call} I will wait.", "I will wait."),
+    ):
+        read = reply(text)
+        assert (made(read), read.content) == ([("search", {"query": "a"})], said)
+    assert reply(f"Send it as: {call} if you like.").tool_calls == ()
 
 
 def test_llamas_calls_may_be_set_apart_by_semicolons() -> None:
@@ -185,6 +202,8 @@ def test_broken_arguments_of_a_named_call_are_the_agents_error() -> None:
         "<|channel|>commentary to=functions.search<|message|>{query: 1}<|call|>",
         "Action: search\nAction Input: {query: 1}\nObservation:",
         '<tool_call>{"name": "search", "arguments": {query: 1}}</tool_call>',
+        "<tool_call>{'name': 'search', 'arguments': {'query': 'a'}}</tool_call>",
+        '<tool_call>{"name": search, "arguments": {"query": "a"}}</tool_call>',
         "<tool_call>search\n<arg_key>query</arg_key>\n1</tool_call>",
     ):
         (call,) = reply(text).tool_calls

@@ -90,6 +90,9 @@ def _named(call: ast.Call, tools: ToolSchemas, marked: bool) -> ToolCall | None:
     if name is None and not marked:
         return None
 
+    if len(call.args) == 1 and isinstance(call.args[0], ast.Dict) and not call.keywords:
+        return _with_object(call.args[0], name or written)
+
     why = _BY_PLACE if call.args else None
     try:
         given = {str(one.arg): _value(one.value) for one in call.keywords}
@@ -99,6 +102,14 @@ def _named(call: ast.Call, tools: ToolSchemas, marked: bool) -> ToolCall | None:
         return ToolCall.received("", name or written, as_json(given))
     as_written = ast.unparse(call)[len(ast.unparse(call.func)) :]
     return ToolCall("", name or written, as_written, why or _NO_LITERAL)
+
+
+def _with_object(node: ast.Dict, name: str) -> ToolCall:
+    """A call whose arguments are one dict of them."""
+    try:
+        return ToolCall.received("", name, as_json(_value(node)))
+    except ValueError:
+        return ToolCall("", name, ast.unparse(node), _NO_LITERAL)
 
 
 def _value(node: ast.expr) -> Any:

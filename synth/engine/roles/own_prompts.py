@@ -39,8 +39,8 @@ def _shipped() -> Mapping[str, str]:
 
 
 def own_prompts(folder: str) -> Mapping[str, str]:
-    """The prompts in a folder, by name. Raises `ConfigError` where it holds none, one that synth has
-    not, or one with other fields in braces.
+    """The prompts in a folder, by name. Raises `ConfigError` where it holds none, one that synth
+    has not, or one with other fields in braces.
     """
     place = Path(folder).expanduser()
     found = {
@@ -83,7 +83,7 @@ def with_own(messages: Sequence[Message], own: Mapping[str, str]) -> list[Messag
         for at, message in enumerate(changed):
             content = message.get("content")
             found = pattern.search(content) if isinstance(content, str) else None
-            if found is not None:
+            if content is not None and found is not None:
                 filled = _filled(name, text, found.groups())
                 content = content[: found.start()] + filled + content[found.end() :]
                 changed[at] = {**message, "content": content}

@@ -20,7 +20,8 @@ FROM each GROUP BY role, purpose ORDER BY role, purpose
 """A row per role and purpose. A question counts as read once any try at it was."""
 
 UNREAD = """
-SELECT role, purpose, unreadable AS why, coalesce(content, '') AS said, coalesce(task_id, '') AS about
+SELECT role, purpose, unreadable AS why, coalesce(content, '') AS said,
+  coalesce(task_id, '') AS about
 FROM replies
 WHERE unreadable IS NOT NULL
 QUALIFY row_number() OVER (PARTITION BY role, purpose, unreadable ORDER BY question_id) = 1
