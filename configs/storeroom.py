@@ -43,7 +43,8 @@ class Storeroom(ToolEnv):
         thing = THINGS[seed % len(THINGS)]
         shelf = self.begun(seed).shelves[thing]
         goal = f"Fetch the {thing}, please."
-        gold = [("find", {"thing": thing}), ("fetch", {"thing": thing, "shelf": shelf})]
+        gold: list[Call] = [("find", {"thing": thing})]
+        gold.append(("fetch", {"thing": thing, "shelf": shelf}))
         if told:
             goal, gold = f"Fetch the {thing} from shelf {shelf}, please.", gold[1:]
         return Task.new(self, seed, goal, Require("fetched", thing), gold=gold)
