@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from synth.engine.asking import SourceMeans
+from synth.filters.inferred import with_inferred_tools
 from synth.schemas import Case, Filter, FilterSettings, Measure, Trajectory, Verdict
 from synth.text.provenance import provenance
 from synth.text.provenance.arguments import by_name
@@ -24,40 +25,54 @@ class ProvenanceConfig(FilterSettings):
     """`arguments`, `choices`: which of them drop; false only tells.
 
     Of the choices that are flagged, three in four truly are unjustified. `proposed`: a choice that
-    the agent had put to a person, who then answered, counts as singled out.
+    the agent had put to a person, who then answered, counts as singled out. `infer`: where a source
+    recorded no tool schemas, those that the calls of its trajectories show stand in for them.
     """
 
     arguments: bool = True
     choices: bool = True
     proposed: bool = False
+    infer: bool = True
 
 
 class Sources(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What was looked at: the unjustified ones, and how many have which source; or `why` not."""
+    """What was looked at: the unjustified ones, and how many have which source; or `why` not.
+    `inferred`: by schemas that calls show.
+    """
 
     why: str | None = None
     list: Sequence[Mapping[str, Any]] | None = None
     counts: Mapping[str, int] | None = None
     unproposed: int | None = None
+    inferred: bool | None = None
 
 
 def _told(found: Sequence[Any], fields: Sequence[str]) -> list[dict[str, Any]]:
     return [{name: getattr(one, name) for name in fields} for one in found[:_TOLD]]
 
 
-async def measure(case: Case, config: ProvenanceConfig, means: SourceMeans) -> Sequence[Measure]:
+async def measure(
+    case: Case, config: ProvenanceConfig, means: SourceMeans | None
+) -> Sequence[Measure]:
     """Unjustified arguments, and unjustified choices, with those that were proposed apart.
 
     Both are undefined where the schemas are missing.
     """
-    why = undefined(case.trajectory)
+    one = case.trajectory
+    if config.infer and means is not None:  # else the trajectory is all that there is
+        one = with_inferred_tools(one, means.run.ledger)
+    told = True if one.tools and not case.trajectory.tools else None
+
+    why = undefined(one)
     if why is not None:
         return [Measure(metric, None, about=Sources(why=why)) for metric in (ARGUMENTS, CHOICES)]
 
-    report = provenance(case.trajectory)
+    report = provenance(one)
     guessed = [choice for choice in report.choices if choice.unjustified]
     wrong = None if report.justified is None else float(len(report.unjustified))
-    arguments = Sources(list=_told(report.unjustified, _OF_ARGUMENT), counts=dict(report.counts))
+    arguments = Sources(
+        list=_told(report.unjustified, _OF_ARGUMENT), counts=dict(report.counts), inferred=told
+    )
     choices = Sources(
         list=_told(guessed, _OF_CHOICE), unproposed=sum(not choice.proposed for choice in guessed)
     )
@@ -100,4 +115,6 @@ async def justified(case: Case, config: ProvenanceConfig) -> Verdict:
     return Verdict(True, "justified", wrong, detail if wrong else {})
 
 
-FILTER = Filter(ProvenanceConfig, justified, measure=measure, version=3, about=Sources)
+FILTER = Filter(
+    ProvenanceConfig, justified, measure=measure, version=4, about=Sources, measured=("infer",)
+)

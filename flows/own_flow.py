@@ -13,7 +13,7 @@ from typing import Any
 from synth.envs.registry import ENVS
 from synth.flows.bindings import private
 from synth.flows.data_folder import data_around
-from synth.flows.flow_file import flow_of, put, read_content
+from synth.flows.flow_file import flow_of, override, put, read_content, read_yaml
 from synth.flows.parts import DOTTED, look_also_in, world
 from synth.flows.plugins import PARTS, plugin_names
 from synth.flows.run_record import made_here
@@ -132,11 +132,18 @@ def given_flow(given: Flow | Path | str, settings: Settings) -> tuple[Flow, str]
         path = flow_path(given)
         refuse_what_a_run_says(path)
         content, where = read_content(path), str(path)
+    put_settings(content, settings)
+    return flow_of(content, (), where), where
+
+
+def put_settings(content: dict[str, Any], settings: Settings) -> None:
+    """Puts settings in the place of what a flow's content says, in place. Raises `ConfigError`."""
     if not isinstance(settings, Mapping):
-        return flow_of(content, settings, where), where
+        for written in settings:
+            override(content, written, read_yaml)
+        return
     for name, value in settings.items():
         put(content, str(name), deepcopy(value), f"set {name!r}")
-    return flow_of(content, (), where), where
 
 
 @contextlib.contextmanager

@@ -14,7 +14,8 @@ class Release(BaseModel):
     `outcomes`: of trajectories in chats. `honour`: the filters whose decisions count, in place of
     the kind's own list (`[all]`: of every filter). `include_evidence`: also continuations that
     were played to test an act, many of one state. `include_weak`: also labels whose test did not
-    confirm them.
+    confirm them. `include_unverified`: also guided rows that a judge would have to clear of leaks,
+    and none has.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -24,6 +25,7 @@ class Release(BaseModel):
     include_scripted: bool = False
     include_evidence: bool = False
     include_weak: bool = False
+    include_unverified: bool = False
     allow_benchmark: bool = False
     allow_held_out: bool = False
 

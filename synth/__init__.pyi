@@ -6,6 +6,7 @@ from synth.api.comparisons import diff as diff
 from synth.api.comparisons import drawn_graph as drawn_graph
 from synth.api.comparisons import explain_nodes as explain_nodes
 from synth.api.comparisons import graph as graph
+from synth.api.confirming import confirm as confirm
 from synth.api.datasets import check_export as check_export
 from synth.api.datasets import export as export
 from synth.api.deployments import deploy as deploy
@@ -16,6 +17,8 @@ from synth.api.machine import probe_server as probe_server
 from synth.api.opened import Ledger as Ledger
 from synth.api.opened import open_ledger as open_ledger
 from synth.api.pages import write_report as write_report
+from synth.api.proposals import ProposedFlow as ProposedFlow
+from synth.api.proposals import propose as propose
 from synth.api.publications import PublicationReport as PublicationReport
 from synth.api.publications import publish as publish
 from synth.api.rankings import rank as rank

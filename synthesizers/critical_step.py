@@ -5,9 +5,10 @@ policy that is to be trained test each of them.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, TypeVar
+from itertools import islice
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from synth.engine.asking import Answer
 from synth.engine.context import Role
@@ -18,9 +19,20 @@ from synth.engine.study.shard import OF_ALL, ShardContext, UnitResult
 from synth.engine.study.stage_context import StageContext
 from synth.engine.study.study import Study
 from synth.policies.scripted import expert_policy
-from synth.rollout.start import BranchPoint, recorded_act
-from synth.schemas import GUIDED, ConfigError, Outcome, Trajectory, content_hash
+from synth.rollout.start import BranchPoint
+from synth.schemas import ConfigError, Outcome, Trajectory, content_hash
 from synth.stats.sequential import control_count
+from synth.synthesizers.sibling_acts import (
+    SIBLING,
+    TRIALS,
+    Siblings,
+    guided_act,
+    listed,
+    price,
+    sibling_act,
+    siblings,
+)
+from synth.synthesizers.step_settings import Proposals as Proposals
 from synth.synthesizers.suggested_steps import (
     JUDGE,
     decisive_drops,
@@ -36,30 +48,15 @@ name.
 """
 
 
-class Proposals(BaseModel):
-    """At most so many steps of a trajectory, and so many alternatives of each, drawn at most
-    `samples` times from each source.
-
-    `from`: steps of failed trials, or of successful ones too; the stage never looks at truncated
-    and invalid trials.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
-
-    per_trajectory: int = Field(default=3, ge=1, le=100)
-    alternatives: int = Field(default=2, ge=1, le=10)
-    samples: int = Field(default=5, ge=1, le=100)
-    source: Literal["failed", "all"] = Field(default="failed", alias="from")
-
-
 @synthesizer("critical_step", version=2)
 class CriticalStep(Study):
     """Tests steps of trials against alternatives, by continuations.
 
     `role`: plays the trials, and continues them.
     `proposals`: the steps that are tested, and the alternatives of each.
-    `alternatives_from`: roles, or `expert` for the environment's own planner; left out, the role
-    itself and, where the environment has one, its expert.
+    `alternatives_from`: roles, `expert` for the environment's own planner, or `trials` for what
+    other trials of the task did at the same state and passed; left out, the role itself and, where
+    the environment has one, its expert. With `trials` alone, only such steps are tested.
     `control_share`: of the tests compare the own act with itself (A/A), at least one where ten are
     planned.
     `limits`: left out, those of the flow's rollout.
@@ -73,7 +70,8 @@ class CriticalStep(Study):
 
     def agents(self) -> Sequence[str]:
         """The role that continues, then the roles that propose."""
-        return (self.role, *(name for name in self.alternatives_from if name != EXPERT))
+        named = (name for name in self.alternatives_from if name not in (EXPERT, TRIALS))
+        return (self.role, *named)
 
     def bind(self) -> None:
         """Looks up the sources of alternatives, and the judge where the flow has one."""
@@ -86,8 +84,11 @@ class CriticalStep(Study):
         # the expert is no source in an environment without one: `Ask` skips it there
         names = self.alternatives_from or tuple(dict.fromkeys((self.role, EXPERT)))
         self.sources = [
-            replace(self.player, name=name, role=roles.get(name, _EXPERT_ROLE)) for name in names
+            replace(self.player, name=name, role=roles.get(name, _EXPERT_ROLE))
+            for name in names
+            if name != TRIALS
         ]
+        self.of_trials: Siblings | None = None
         judge = roles.get(JUDGE)
         self.judging = judge if judge is not None and judge.model is not None else None
 
@@ -104,13 +105,27 @@ class CriticalStep(Study):
         drops, retries = decisive_drops(stage), solved_retries(stage)
         solved = [[one, *turn] for one, turns in retries.items() for turn in turns.items()]
 
-        return [*super().inputs(stage), *filter(None, (drops, solved))]
+        told = listed(self._siblings(stage))
+
+        return [*super().inputs(stage), *filter(None, (drops, solved, told))]
+
+    def _siblings(self, stage: StageContext) -> Siblings:
+        """What other trials suggest, where they are asked; base trials are the same all along."""
+        if TRIALS not in self.alternatives_from:
+            return {}
+        if self.of_trials is None:
+            self.of_trials = siblings(stage.run.ledger)
+        return self.of_trials
 
     def units(self, stage: StageContext) -> Sequence[PlannedUnit]:
         """One unit per trial; a judge, asked later, decides which of its steps are tested."""
         also = [Outcome.SUCCESS] if self.proposals.source == "all" else []
         rows = self.base(stage).rows_of(Outcome.FAILURE, *also)
-        return [PlannedUnit(row.trajectory_id) for row in rows]
+        told = self._siblings(stage)
+        only = self.alternatives_from == (TRIALS,)
+        return [
+            PlannedUnit(row.trajectory_id) for row in rows if not only or row.trajectory_id in told
+        ]
 
     def progress_of(self, unit: PlannedUnit) -> int:
         """Progress counts the steps of a trial."""
@@ -136,7 +151,8 @@ class CriticalStep(Study):
                 for name, one in successes.items()
                 if one.task_id == trial.task_id and name != identity
             ]
-            steps = proposed(
+            told = dict.fromkeys(self._siblings(shard).get(identity, ()), SIBLING)
+            rules = proposed(
                 trial,
                 others,
                 self.proposals.per_trajectory,
@@ -144,6 +160,8 @@ class CriticalStep(Study):
                 drops.get(identity, ()),
                 list(self.retries.get(identity, ())),
             )
+            steps = told if self.alternatives_from == (TRIALS,) else {**told, **rules, **told}
+            steps = dict(islice(steps.items(), self.proposals.per_trajectory))
 
             controlled = self._drawn(steps, identity)[: controls[identity]]
             for turn, rule in steps.items():
@@ -206,18 +224,23 @@ class CriticalStep(Study):
         start = unit.start
         named = self.retries.get(start.trajectory.trajectory_id, {}).get(start.turn, ())
         guided = [guided_act(one, start.turn) for one in ask.shard.trials(set(named)).values()]
-        told = merged(ask.state.own, [guided], most)
+        other = self._siblings(ask.shard).get(start.trajectory.trajectory_id, {})
+        beside = ask.shard.trials(set(other.get(start.turn, ())[:1])).values()
+        done = [sibling_act(one, start.turn) for one in beside]
+        told = merged(ask.state.own, [guided, done], most)
         sampled: Sequence[Proposal] = ()
         if len(told) < most:
             sampled = await ask.alternatives(self.sources, most=most, samples=samples)
 
         return merged(ask.state.own, [[*told, *sampled]], most)
 
-
-def guided_act(retry: Trajectory, turn: int) -> Proposal:
-    """What a retry did at its pivot, by guidance that a continuation does not have."""
-    act = recorded_act(retry.turns[turn]).turn
-    return Proposal(act, f"{retry.role}{GUIDED}", retry.authorship)
+    def report(self, stage: StageContext) -> Mapping[str, Any]:
+        """With what a confirmed act has cost, where trials suggested it."""
+        found = dict(super().report(stage))
+        if TRIALS in self.alternatives_from:
+            tokens = stage.cost()["tokens"]
+            found["also"] = [*found["also"], *price(tokens, found["verified"])]
+        return found
 
 
 def _identity(role: Role) -> Sequence[Any]:

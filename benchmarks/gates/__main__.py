@@ -7,12 +7,16 @@ from benchmarks.gates.table import table
 
 PARTS = (
     "arguments",
+    "benchmark_stamps",
     "raw_calls",
     "contamination",
     "goals",
     "closing_words",
     "real_closing_words",
     "values",
+    "leaks",
+    "attribution",
+    "lucky",
 )
 """Modules here, each with `rows() -> list[Rate]`."""
 

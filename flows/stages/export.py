@@ -22,7 +22,13 @@ from synth.ledger.atomic_write import dataset_fault
 from synth.ledger.ledger import StageRef
 from synth.schemas import Release
 
-ALLOWED = ("include_scripted", "allow_benchmark", "allow_held_out", "include_evidence")
+ALLOWED = (
+    "include_scripted",
+    "allow_benchmark",
+    "allow_held_out",
+    "include_evidence",
+    "include_unverified",
+)
 """Settings of an export that let rows leave which others keep back."""
 
 

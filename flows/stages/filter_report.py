@@ -2,12 +2,14 @@
 they stand to each other; and what all together do to the composition.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
 import msgspec
 
+from synth.engine.funnel import counted
+from synth.flows.stages.baselines import baselines
 from synth.ledger.decisions import faulted
 from synth.ledger.ledger import Ledger
 from synth.ledger.typed import read
@@ -16,6 +18,9 @@ from synth.schemas import Text
 
 NOTE = "note"
 """Metric of the lines that a filter has for the funnel."""
+
+SPEAKS = 0.5
+"""Share of the trajectories, below which a filter that is silent on the others is told of."""
 
 LIKE = 0.5
 """Share of common drops from which two filters are told in the funnel to drop the same."""
@@ -32,6 +37,15 @@ FROM decisions_all
 WHERE stage_key = ?
 GROUP BY ALL
 ORDER BY ALL
+"""
+
+# a decision, or a number without one: a filter that only tells has spoken too
+_SPOKE = """
+SELECT filter, count(*) FILTER (keep IS NOT NULL OR score IS NOT NULL), count(*)
+FROM decisions_all
+WHERE stage_key = ?
+GROUP BY 1
+ORDER BY 1
 """
 
 _ONLY_BY = """
@@ -107,6 +121,25 @@ class FilterOverlap(msgspec.Struct, frozen=True):
     overlap: float
 
 
+def silences(filters: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """A line for each filter that could speak on less than half of what it was shown."""
+    for name, one in filters.items():
+        spoke, asked = one.get("spoke", 0), one.get("asked", 0)
+        if spoke < SPEAKS * asked:
+            why = counted(one["undefined"])
+            yield f"WARNING: {name} could speak on {spoke:,} of {asked:,} only ({why})"
+
+
+def _count(
+    filters: Mapping[str, dict[str, Any]], connection: LedgerConnection, stage_key: str
+) -> None:
+    """Puts what each filter decided and on how much it spoke into its entry."""
+    for name, keep, reason, count in connection.execute(_COUNTS, [stage_key]).fetchall():
+        filters[name][_VERDICTS[keep]][reason] = count
+    for name, spoke, asked in connection.execute(_SPOKE, [stage_key]).fetchall():
+        filters[name]["spoke"], filters[name]["asked"] = spoke, asked
+
+
 def filter_report(
     ledger: Ledger, stage_key: str, names: Sequence[str], measured: Sequence[str]
 ) -> Mapping[str, Any]:
@@ -116,24 +149,23 @@ def filter_report(
     }
 
     with connect(ledger) as connection:
-        for name, keep, reason, count in connection.execute(_COUNTS, [stage_key]).fetchall():
-            filters[name][_VERDICTS[keep]][reason] = count
+        _count(filters, connection, stage_key)
         kept = f"SELECT count(*) FILTER (kept), count(*) FROM ({_KEPT})"
         ((kept_count, total),) = connection.execute(kept, [stage_key]).fetchall()
         faults = faulted(connection, stage_key, measured)
         only, pairs = only_by(connection, stage_key), agreements(connection, stage_key, names)
         composition = compositions(connection, stage_key)
+        beside = list(baselines(connection, stage_key))
 
     also = [
         f"{note.subject_id.removeprefix('filter:')}: {note.about.text}"
         for note in read(ledger, Text, (NOTE,), stage_key=stage_key)
     ]
-
+    also += [*silences(filters), *(one.line for one in beside)]
     if faults:
         also.append(f"faults left {faults:,} undefined; a rerun of the flow measures those again")
     if len(names) > 1:
         also += overlap_lines(only, pairs, composition)
-
     return {
         "kind": "filter",
         "filters": list(filters.values()),
@@ -141,6 +173,7 @@ def filter_report(
         "total": total,
         "faults": faults,
         "only_by": only,
+        "baselines": msgspec.to_builtins(beside),
         "agreements": [
             {**msgspec.to_builtins(pair), "overlap": round(pair.overlap, 4)} for pair in pairs
         ],

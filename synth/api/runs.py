@@ -11,6 +11,7 @@ from typing import Any
 
 from synth.api.bound import Files
 from synth.api.opened import Ledger, open_ledger
+from synth.api.proposals import propose
 from synth.api.waiting import waited
 from synth.claims import Units
 from synth.engine.context import Run
@@ -32,7 +33,7 @@ from synth.flows.synthesize import Done, Recipe, bindings_of_flow, synthesize
 from synth.flows.work import work as working
 from synth.ledger import Ledger as StoredLedger
 from synth.ledger.storage import Storage
-from synth.schemas import Flow
+from synth.schemas import ConfigError, Flow
 
 
 @dataclass(frozen=True)
@@ -119,17 +120,23 @@ def run(
 
 def curate(
     run_dir: Path | str,
-    flow: Flow | Path | str,
+    flow: Flow | Path | str | None = None,
     *,
     set: Settings = (),
     environments: Files = (),
+    compare: bool = False,
     prefect: bool = False,
     quiet: bool = False,
     ended: Ended = lambda result: None,
 ) -> RunResult:
     """Runs the stages of a flow after collection on the trajectories that a run or an import holds;
-    see `run`.
+    see `run`. Without a flow: of the one that `propose` gives, with comparisons where `compare`.
     """
+    if flow is None:
+        found = propose(run_dir, set=set, environments=environments, compare=compare)
+        flow, set = found.flow, ()
+    elif compare:
+        raise ConfigError("compare: a flow says itself which kinds it exports; leave one out")
     chosen, where = given_flow(flow, set)
     said = said_by_files(environments)
     recipe = partial(curating, said=said)

@@ -13,11 +13,18 @@ if TYPE_CHECKING:
     from synth import ImportTally, Table
 
 _EXAMPLES = 3
+_LISTED = 20
+"""What is left without a label is told in full up to this many."""
 
 
 @command
 def import_runs(
-    sources: tuple[Path, ...], run: str, listing: Path | None, dry_run: bool, **chosen: Any
+    sources: tuple[Path, ...],
+    run: str,
+    listing: Path | None,
+    unmatched: Path | None,
+    dry_run: bool,
+    **chosen: Any,
 ) -> None:
     """Read trajectories of other tools into a ledger; what cannot be used is counted by reason,
     nothing is dropped silently.
@@ -29,14 +36,16 @@ def import_runs(
 
     from synth import import_trajectories
 
-    def listed(rejections: Sequence[Any]) -> None:
-        if listing is not None:
-            lines = (msgspec.json.encode(rejection) + b"\n" for rejection in rejections)
-            write_file("--rejections", listing, b"".join(lines))
+    def listed(option: str, path: Path | None, found: Sequence[Any]) -> None:
+        if path is not None:
+            write_file(option, path, b"".join(msgspec.json.encode(one) + b"\n" for one in found))
 
-    listed(())  # a file that cannot be written is told before the import, not after it
+    # a file that cannot be written is told before the import, not after it
+    listed("--rejections", listing, ())
+    listed("--unmatched", unmatched, ())
     tally = import_trajectories(*sources, into=run, dry_run=dry_run, **chosen)
-    listed(tally.rejections)
+    listed("--rejections", listing, tally.rejections)
+    listed("--unmatched", unmatched, tally.labels.unmatched if tally.labels else ())
     out = console()
     for table in _tables(tally):
         out.print(table.grid())
@@ -81,8 +90,37 @@ def _tables(tally: "ImportTally") -> "Iterator[Table]":
         yield Table("Rejected", ("reason", "count", "where"), reasons)
 
 
+def _of_labels(tally: "ImportTally") -> Iterator[str]:
+    """How many labels found their trajectories, and which did not: all of them where they are few."""
+    found = tally.labels
+    if found is None:
+        return
+    labels = [one for one in found.unmatched if one.what == "label"]
+    without = [one for one in found.unmatched if one.what == "trajectory"]
+    yield (
+        f"labels   {found.labels:,} rows: {found.labels - len(labels):,} found their trajectory, "
+        f"{len(found.rows):,} trajectories have one; without: {len(labels):,} labels, "
+        f"{len(without):,} trajectories"
+    )
+    if tally.total(["present"]):
+        yield "  what was in the ledger already keeps its outcome: labels count in a new run"
+    for left in (labels, without):
+        shown = left if len(left) <= _LISTED else left[:_EXAMPLES]
+        for one in shown:
+            place = f"{one.file}{_within(one.locator)}"
+            yield printable(f"  {one.what} {', '.join(one.keys[:3]) or place}: {one.why} ({place})")
+        if len(left) > len(shown):
+            yield f"  ... and {len(left) - len(shown):,} more: --unmatched FILE lists all"
+
+
 def _notes(tally: "ImportTally", *, dry_run: bool) -> Iterator[str]:
     """What a person must know beside the tables."""
+    for seen, files in tally.seen.most_common(_LISTED):
+        number = f" ({files:,} files)" if files > 1 else ""
+        yield printable(f"read as  {seen}{number}")
+    if len(tally.seen) > _LISTED:
+        yield f"read as  ... and {len(tally.seen) - _LISTED:,} more shapes"
+    yield from _of_labels(tally)
     if tally.marks:
         become = "would become" if dry_run else "are"
         yield f"{tally.marks:,} labels and notes of the sources {become} rows of the table scores"

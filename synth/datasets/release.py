@@ -13,6 +13,7 @@ import msgspec
 from synth.loss_turns import EVIDENCE
 from synth.schemas import ALL, Authorship, Fault, Outcome, Release, Task, Trajectory, Verdict
 from synth.set_aside import SetAside
+from synth.text.leaks import UNVERIFIED
 
 T = TypeVar("T")
 Reason = Literal[
@@ -22,6 +23,7 @@ Reason = Literal[
     "held_out",
     "secrets",
     "leak",
+    "unverified",
     "contamination",
     "duplicate",
     "provenance",
@@ -35,6 +37,7 @@ REASONS: tuple[Reason, ...] = get_args(Reason)
 """In the order in which they are given: of several that hold, the first counts."""
 LIFTED_BY: Mapping[Reason, str] = {
     "benchmark": "allow_benchmark",
+    "unverified": "include_unverified",
     "held_out": "allow_held_out",
     "outcome": "outcomes",
     "scripted": "include_scripted",
@@ -55,6 +58,10 @@ REASON_OF_FILTER: Mapping[str, Reason] = {
     "provenance": "provenance",
 }
 """What a filter's drop means; that of any other filter is the reason `filter`."""
+OF_LEAKS = ("leaks", "leak")
+"""Filters whose verdict may need a judge that there was not. A verdict of the first, which can ask
+one, stands for both.
+"""
 ON_TEXT = frozenset(REASON_OF_FILTER) - {"provenance"} | {"control_tokens"}
 """Filters that bind kinds which need no success: what may not leave, what stands there twice, what
 was known from elsewhere. Kinds of single turns ask provenance of the very turn that is learnt.
@@ -125,7 +132,7 @@ def may_leave(
     """Says why nothing that descends from this may be written: the first of `REASONS` that holds;
     None where it may leave.
     """
-    return first(_refusals(lineage, decisions, kind, release))
+    return first(refusals(lineage, decisions, kind, release))
 
 
 def first(found: Iterable[ReleaseRefusal | None]) -> ReleaseRefusal | None:
@@ -146,16 +153,20 @@ def binding(kind: KindRule, release: Release) -> frozenset[str] | None:
     return None if ALL in release.honour else frozenset(release.honour)
 
 
-def _refusals(
+def refusals(
     lineage: Lineage, decisions: Mapping[str, Verdict], kind: KindRule, release: Release
 ) -> Iterator[ReleaseRefusal]:
-    """Every reason that holds; filters in the order of their decisions."""
+    """Every reason that holds, not only the one that counts; filters in the order of their
+    decisions.
+    """
     of, filters = lineage.of, binding(kind, release)
 
     for name, verdict in decisions.items():
-        binds = filters is None or name in filters
-
-        if binds and verdict.keep is False and not (lineage.continuation and name == "duplicates"):
+        if (
+            _binds(name, filters)
+            and verdict.keep is False
+            and not (lineage.continuation and name == "duplicates")
+        ):
             reason = REASON_OF_FILTER.get(name, "filter")
             yield ReleaseRefusal(reason, "honour", f"{name}:{verdict.reason}", by_filter=True)
 
@@ -165,7 +176,9 @@ def _refusals(
         evidence = of.synthesizer in EVIDENCE and not kind.on_evidence
         yield from _by_outcome(of, kind, release)
 
+    asked = [decisions[name] for name in OF_LEAKS if name in decisions and _binds(name, filters)]
     holds: Mapping[Reason, bool] = {
+        "unverified": bool(asked) and asked[0].keep is None and asked[0].reason == UNVERIFIED,
         "benchmark": of.benchmark is not None,
         "held_out": held_out(of),
         "scripted": lineage.by_script,
@@ -178,6 +191,11 @@ def _refusals(
     for reason, held in holds.items():
         if held and not getattr(release, LIFTED_BY[reason]):
             yield ReleaseRefusal(reason, LIFTED_BY[reason], told.get(reason) or "")
+
+
+def _binds(name: str, filters: frozenset[str] | None) -> bool:
+    """Whether a filter's decisions count; None: every filter's do."""
+    return filters is None or name in filters
 
 
 def _by_outcome(of: Trajectory, kind: KindRule, release: Release) -> Iterator[ReleaseRefusal]:

@@ -9,6 +9,11 @@ from synth.exporters.notes import most_first, notes
 from synth.exporters.tally import ExportCounts
 from synth.schemas import front_matter, in_cell, in_markdown
 
+_CUT = {
+    "whole": "",
+    "context": ", what a trajectory begins with without loss in the prompt",
+    "per_turn": ", one row per turn with loss",
+}
 _TOP = 20  # values named per table
 _SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M")
 """The Hub's names for numbers of up to three digits, of four, and so on."""
@@ -54,7 +59,7 @@ def card(tally: ExportCounts, files: Collection[str]) -> str:
         f"# {tally.kind.title}",
         "",
         f"{tally.rows} rows{_loss(tally)}; form "
-        f"{tally.form.name}{', one row per turn with loss' if tally.per_turn else ''}. "
+        f"{tally.form.name}{_CUT[tally.unroll]}. "
         f"{tally.kind.one_row}",
         "",
         "## Training" if shards else "## Reading",

@@ -7,6 +7,8 @@ from typing import Any, Literal, get_args
 from synth.exporters.folder.shards import part_of
 from synth.loss_turns import IMPORTED
 from synth.pairs.kept_steps import PASSED
+from synth.pairs.observed.pair import ObservedPair
+from synth.pairs.observed.sides import ObservedSide
 from synth.schemas import KtoLabel, PreferencePair, PrmLabel, Tier, Trajectory
 
 Evidence = Literal["exact", "tested", "counted", "declared", "observed"]
@@ -38,6 +40,8 @@ def evidence_of(row: Any) -> Evidence:
             if about.label is None:
                 return "counted"
             return "exact" if about.method == _FLIP else "tested"
+        case ObservedPair() | ObservedSide():
+            return "observed"
         case Trajectory():
             here = about.synthesizer != IMPORTED and about.check_result is not None
             return "exact" if here else "declared"

@@ -9,8 +9,8 @@ import msgspec
 
 from synth.exporters.card import card
 from synth.exporters.folder.dataset_folder import DatasetFolder
-from synth.exporters.form import NotRepresentableError
-from synth.exporters.kind import Kind, RowSettings, Spelling, as_key, identity_of
+from synth.exporters.form import Form, NotRepresentableError
+from synth.exporters.kind import Kind, RowSettings, Spelling, Unroll, as_key, identity_of
 from synth.exporters.kinds.control_tokens import as_the_flow_says, guarded, marked, marking
 from synth.exporters.notes import deciding, losses, notes, remedial_setting, why_empty
 from synth.exporters.registry import KINDS, form_of, kind_of
@@ -176,17 +176,30 @@ def tally_for(
     whole = ExportCounts(kind, settings, form, say)
     if settings.unroll == "whole" or (settings.unroll == "auto" and form.per_turn is None):
         return whole
-    if form.per_turn is None:
-        can = [name for name in KINDS[kind.name] if form_of(kind.name, name).per_turn is not None]
-        raise ConfigError(
-            f"form {form.name} of {kind.name} cannot be written per turn; "
-            f"{', '.join(can) or 'no form of it'} can"
-        )
+    if settings.unroll == "context" and form.context is not None:
+        return ExportCounts(kind, settings, form.context, say, context=True)
+    if form.per_turn is None or settings.unroll == "context":
+        raise ConfigError(_cannot(kind, form, settings.unroll))
 
-    if settings.unroll == "auto" and _fits_whole(whole.anew(), rows):
-        return whole
+    if settings.unroll == "auto":
+        if _fits_whole(whole.anew(), rows):
+            return whole
+
+        if form.context is not None:
+            leading = ExportCounts(kind, settings, form.context, say, context=True)
+            if _fits_whole(leading.anew(), rows):
+                return leading
 
     return ExportCounts(kind, settings, form.per_turn, say, per_turn=True)
+
+
+def _cannot(kind: Kind, form: Form, unroll: Unroll) -> str:
+    """That a form cannot be cut so, and which forms of the kind can."""
+    forms = {name: form_of(kind.name, name) for name in KINDS[kind.name]}
+    field = "context" if unroll == "context" else "per_turn"
+    can = ", ".join(name for name, one in forms.items() if getattr(one, field) is not None)
+    cut = "with a context" if unroll == "context" else "per turn"
+    return f"form {form.name} of {kind.name} cannot be written {cut}; {can or 'no form of it'} can"
 
 
 def _fits_whole(tally: ExportCounts, rows: Rows) -> bool:

@@ -97,21 +97,22 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
 
     A column raises `NotRepresentableError` for a row that has no place in the form. `guide` is the
     section of the card that says how to use the rows. `per_turn`: the form of rows that hold one
-    turn with loss each. `arguments`: of calls, as the consumer wants them; `holds`: whether its
-    loader gives a JSON value back unchanged. `masks`: whether it can say that a turn carries no
-    loss; `joins`: whether it is written from messages, in which answers can be joined. `layout`:
-    rows in parquet shards, in one parquet file, in JSON lines (one column, `line`), or each in a
-    file of its own (`name` and `text`); `parted_by`: the column by whose values shards are parted;
-    `beside`: further files by name, from the names of the
-    shards. `read` reads a loaded row as its consumer does, where the student's template renders it.
-    `told`: what a row tells, of which the facts in `lacks` have no place; `loses`: what else of a
-    row is lost.
+    turn with loss each; `context`: of whole rows that begin with turns without loss. `arguments`:
+    of calls, as the consumer wants them; `holds`: whether its loader gives a JSON value back
+    unchanged. `masks`: whether it can say that a turn carries no loss; `joins`: whether it is
+    written from messages, in which answers can be joined. `layout`: rows in parquet shards, in one
+    parquet file, in JSON lines (one column, `line`), or each in a file of its own (`name` and
+    `text`); `parted_by`: the column by whose values shards are parted; `beside`: further files by
+    name, from the names of the shards. `read` reads a loaded row as its consumer does, where the
+    student's template renders it. `told`: what a row tells, of which the facts in `lacks` have no
+    place; `loses`: what else of a row is lost.
     """
 
     name: str
     columns: tuple[Column, ...]
     guide: str
     per_turn: "Form | None" = None
+    context: "Form | None" = None
     arguments: Arguments = "json"
     holds: Callable[[Any], bool] = lambda value: True
     masks: bool = False

@@ -17,10 +17,15 @@ if TYPE_CHECKING:
     from synth.exporters.tally import ExportCounts
     from synth.ledger.ledger import Ledger
 
-Unroll = Literal["whole", "per_turn", "auto"]
-"""One row per trajectory, one per trained turn; or the former where no trajectory has a turn that
-must carry no loss and the form cannot say so, and the student's template renders prefixes alike.
+Unroll = Literal["whole", "context", "per_turn", "auto"]
+"""One row per trajectory, the same with what others than the policy wrote before its first turn in
+the prompt, or one per trained turn. `auto`: the first of them that leaves out no trajectory for
+turns that must carry no loss where the form cannot say so, and whose prefixes the student's
+template renders alike.
 """
+
+Reading = Literal["keep", "strip", "drop"]
+"""What becomes of what reads badly: it stays, is taken out, or its row is left out."""
 
 ControlTokenPolicy = Literal["drop", "neutralise", "keep"]
 """What becomes of rows whose texts hold control tokens."""
@@ -41,13 +46,20 @@ class RowSettings(Release):
     rows are rendered with (folder or name of a tokenizer, a .jinja file, or `trl:qwen3`).
     `control_tokens`: whether rows in whose texts a tokenizer would read structure are dropped,
     neutralised or kept; left out, as the flow's filter of that name says, and dropped where the
-    flow has none.
+    flow has none. `user_thoughts`: parts of what a user says that are marked as thoughts (their
+    simulator's); `tool_endings`: an answer of a tool behind the last turn. `require_prompt`: only
+    chats with a system prompt. `infer_tools`: where a source recorded no tool schemas, those that
+    calls of its chats show, marked as inferred.
     """
 
     form: str | None = None
     include_statistical: bool = False
     off_policy: bool = False
     require_tools: bool = False
+    require_prompt: bool = False
+    infer_tools: bool = False
+    user_thoughts: Reading = "keep"
+    tool_endings: Reading = "keep"
     keep_masked: bool = False
     arguments: Arguments | None = None
     thoughts: bool = True

@@ -60,7 +60,7 @@ def _counted(tally: ExportCounts, group: str) -> Iterator[str]:
         "benchmark": tally.rows - composition["benchmark"]["none"],
         "evidence": chats and sum(map(composition["synthesizer"].__getitem__, EVIDENCE)),
         "unsolved": chats and tally.rows - composition["outcome"]["success"],
-        "without_place": not form.masks and counts["with_masks"],
+        "without_place": not (form.masks or tally.context) and counts["with_masks"],
         "joins_nothing": settings.join_answers and not form.joins,
     }
 

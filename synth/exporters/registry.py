@@ -13,15 +13,21 @@ KINDS: dict[str, tuple[str, ...]] = {
     "sft": ("trl", "llamafactory", "axolotl", "verl", "atif", "openai", "sts"),
     "dpo": ("trl", "llamafactory", "axolotl"),
     "kto": ("trl", "llamafactory"),
+    "dpo_observed": ("trl",),
+    "kto_observed": ("trl",),
     "prm": ("trl", "axolotl"),
     "rl": ("trl", "verl"),
     "attribution": ("who_and_when",),
     "memory": ("trl", "llamafactory", "axolotl", "openai"),
 }
 """Each kind, with its forms; the first is written where none is asked for. `kinds.KIND` (of labels
-on turns `kinds.labelled`) and `forms.FORM` of this room have it under the kind's name, in capitals.
+on turns `kinds.labelled`, of acts of collected trials `kinds.observed`) and `forms.FORM` of this
+room have it under the kind's name, in capitals.
 """
-_LABELLED = ("dpo", "kto", "prm")
+_ROOMS = {
+    **dict.fromkeys(("dpo", "kto", "prm"), "labelled"),
+    **dict.fromkeys(("dpo_observed", "kto_observed"), "observed"),
+}
 FORMS = tuple((kind, form) for kind, forms in KINDS.items() for form in forms)
 
 
@@ -43,7 +49,7 @@ def require(kind: str, form: str | None, kind_at: str = "kind", form_at: str = "
 def kind_of(name: str) -> "Kind":
     """A kind by name."""
     require(name, None)
-    return cast("Kind", _loaded(f"kinds.{'labelled' if name in _LABELLED else name}", name))
+    return cast("Kind", _loaded(f"kinds.{_ROOMS.get(name, name)}", name))
 
 
 def form_of(kind: str, name: str | None) -> "Form":

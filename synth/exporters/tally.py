@@ -16,6 +16,7 @@ from synth.exporters.kind import (
     Kind,
     RowSettings,
     Spelling,
+    Unroll,
     as_key,
     lineage_of,
 )
@@ -30,7 +31,8 @@ MASKED = "masked:"
 @dataclass(slots=True)
 class ExportCounts(LeftOut):
     """Decides what all kinds decide alike, and counts. `per_turn`: rows are to hold one turn with
-    loss each; `unfinished`: what of the run is not through, where it is not.
+    loss each; `context`: what they begin with may carry none; `unfinished`: what of the run is not
+    through, where it is not.
     """
 
     kind: Kind
@@ -38,6 +40,7 @@ class ExportCounts(LeftOut):
     form: Form
     say: Spelling = as_key
     per_turn: bool = False
+    context: bool = False
     unfinished: str | None = None
     rows: int = 0
     counts: Counter[str] = field(default_factory=Counter)
@@ -66,7 +69,14 @@ class ExportCounts(LeftOut):
     def anew(self, **changed: object) -> "ExportCounts":
         """An empty tally of the same rows, or of those under other settings."""
         settings = self.settings.model_copy(update=changed)
-        return ExportCounts(self.kind, settings, self.form, self.say, self.per_turn)
+        return ExportCounts(self.kind, settings, self.form, self.say, self.per_turn, self.context)
+
+    @property
+    def unroll(self) -> Unroll:
+        """How rows are cut."""
+        if self.per_turn:
+            return "per_turn"
+        return "context" if self.context else "whole"
 
     @property
     def leaves_out_masked(self) -> bool:
@@ -141,7 +151,7 @@ class ExportCounts(LeftOut):
         }
         return {
             "rows": self.rows,
-            "unroll": "per_turn" if self.per_turn else "whole",
+            "unroll": self.unroll,
             **({} if self.unfinished is None else {"unfinished": self.unfinished}),
             **{name: dict(sorted(counter.items())) for name, counter in counters.items()},
         }

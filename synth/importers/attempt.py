@@ -10,7 +10,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from synth.importers.chats.columns import names_of
 from synth.importers.conversation import goal_of, totals
+from synth.importers.identity.known import benchmark_of
 from synth.importers.records import WORDS, Entry, Imported, ImportedLabel, Record, inside
 from synth.schemas import (
     Conversation,
@@ -36,11 +38,15 @@ def ends(format: str) -> dict[str, End]:
     """The end that each of a source's own words stands for, as `words.toml` has them."""
     found: dict[str, End] = {}
     for end, words in WORDS[format]["ends"].items():
-        termination, _, fault = end.partition(" ")
-        stands_for = Termination(termination), Fault(fault) if fault else None
-        found |= dict.fromkeys(words.split(), stands_for)
+        found |= dict.fromkeys(words.split(), end_of(end))
 
     return found
+
+
+def end_of(named: str) -> End:
+    """The end that `agent_stop`, or `fault model`, names."""
+    termination, _, fault = named.partition(" ")
+    return Termination(termination), Fault(fault) if fault else None
 
 
 def gold_action(place: int, name: Any, arguments: Any) -> ToolCall:
@@ -74,23 +80,30 @@ def entry(
     marks: Iterable[ImportedLabel] = (),
     no_turns: str | None = "no answer of the model: no result, not a failure",
     beside: Mapping[str, Any] = {},
+    names: tuple[str, ...] = (),
+    identified: bool = False,
     **about: Any,
 ) -> Entry:
     """An attempt at a task with its labels, as a format yields it; a rejection where the agent said
     nothing, unless `no_turns` is None.
 
     The task's `env` is the format, and its `goal` what the user first asked, where none is given;
-    `task` are further fields of it, `beside` those of `Imported`, `about` what `_attempt` is told.
+    `task` are further fields of it, `beside` those of `Imported`, `about` what `_attempt` is told;
+    `names` is what the source calls the attempt, beside what its record says. A system prompt that
+    is the policy of a public benchmark stamps the attempt, unless the task was `identified` itself.
     """
     if not conversation.turns and no_turns is not None:
         return record.rejected("no_turns", no_turns)
 
+    if benchmark is None and not identified:
+        benchmark = benchmark_of(conversation.system_prompt or "", "policy")
     stated: dict[str, Any] = {"benchmark": benchmark, "split": split, **task}
     stated["goal"] = goal_of(conversation) if goal is None else goal
     attempted = Task.identified(env=env or format, origin=Origin.IMPORT, **stated)
     trajectory = _attempt(record, format, conversation, attempted, **about)
     declared = inside(record.value, "trial"), inside(record.value, "task_id")
-    return Imported(attempted, trajectory, tuple(marks), declared=declared, **beside)
+    called = tuple(dict.fromkeys((*names, *names_of(record.value))))
+    return Imported(attempted, trajectory, tuple(marks), declared=declared, names=called, **beside)
 
 
 def _attempt(

@@ -2,12 +2,15 @@
 is there already stays as it is.
 """
 
+import re
 from collections.abc import Container, Sequence
 from pathlib import Path
 from stat import S_ISREG
 
 from synth.engine.progress import Progress
+from synth.importers.files.decompression import Unpacked
 from synth.importers.interchange.synth_run import StoredRun
+from synth.importers.labelling.beside import Labels, labels_for
 from synth.importers.labels import Named, joined, scores
 from synth.importers.load import Opened, opened
 from synth.importers.records import (
@@ -86,8 +89,16 @@ class Import:
     a dry run.
     """
 
-    def __init__(self, run: str, progress: Progress, *, dry_run: bool = False) -> None:
+    def __init__(
+        self,
+        run: str,
+        progress: Progress,
+        *,
+        dry_run: bool = False,
+        labels: Labels | None = None,
+    ) -> None:
         self._dry_run = dry_run
+        self._labels = labels
         self._progress = progress
         self._bytes = 0.0
         self._told = 0
@@ -96,6 +107,10 @@ class Import:
         self._files: list[ImportedFile] = []
         self.ledger = Ledger(run, may_be_empty=True)
         self.tally = self._whole.tally
+        if labels is not None:
+            self.tally.labels = labels.matches
+            for rejection in labels.rejections:
+                self.tally.reject(rejection)
 
     def refuse(self, rejection: Rejection) -> None:
         """A file that cannot be opened, or a folder."""
@@ -115,6 +130,8 @@ class Import:
                     self.refuse(entry)
                     return
 
+                if isinstance(entry, Imported) and self._labels is not None:
+                    entry = self._labels.on(entry)
                 own.take(entry, self.ledger.state.slots)
                 now = int((before + on_disk * file.read / max(1, file.size)) / _MEGABYTE)
                 if now > self._told:
@@ -127,6 +144,8 @@ class Import:
             self.ledger.discard(own.shards)
             raise
 
+        if isinstance(file, Unpacked) and file.seen:
+            own.tally.seen[file.seen] += 1
         reasons = dict(own.tally.reasons)
         if own.count:
             note = ImportedFile(file.name, file.sha, file.size, own.count, reasons)
@@ -203,13 +222,17 @@ def import_into(
     settings: ImportSettings | None = None,
     *,
     dry_run: bool = False,
+    labels: Sequence[Path] = (),
+    label_key: re.Pattern[str] | None = None,
 ) -> ImportTally:
-    """Reads sources into a run directory (made where there is none). Raises `ConfigError` before
-    anything is made.
+    """Reads sources into a run directory (made where there is none), with the `labels` that lie
+    beside them: these need to know every trajectory first, so that sources are read twice. Raises
+    `ConfigError` before anything is made.
     """
-    work = Import(run, progress, dry_run=dry_run)
+    found = labels_for(sources, form, settings or ImportSettings(), labels, label_key)
+    work = Import(run, progress, dry_run=dry_run, labels=found)
     known = {(file.bytes, file.sha) for file in work.ledger.state.imported.values()}
-    found = opened(sources, format=form, settings=settings, known=known)
+    files = opened(sources, format=form, settings=settings, known=known)
     _refuse_own(work.ledger, sources)
     total = sum(
         _size(path)
@@ -219,7 +242,7 @@ def import_into(
     progress.start("import", round(total / _MEGABYTE), "MB")
 
     try:
-        for one in found:
+        for one in files:
             if isinstance(one, Rejection):
                 work.refuse(one)
             else:

@@ -97,6 +97,8 @@ class ConversationBuilder:
 
         for turn, note in zip(read.turns, self.notes, strict=True):
             stated = {name: value for name, value in note.items() if value is not None}
+            if turn.mask is not None:  # a canned greeting stays one
+                stated.pop("mask", None)
             if not isinstance(stated.get("raw", ""), str):
                 stated["raw"] = json.dumps(stated["raw"], ensure_ascii=False)
 

@@ -10,7 +10,9 @@ import msgspec
 from synth.importers.files.decompression import DAMAGE, Known, Unpacked, unpacked
 from synth.importers.files.folders import files
 from synth.importers.files.json_records import records
+from synth.importers.files.wrapped import unwrapped, wrapped_format
 from synth.importers.interchange.synth_run import NAME, StoredRun, stored_run, trials
+from synth.importers.nearest import describes, nearest, saw, shape
 from synth.importers.records import (
     UNEXPECTED,
     WHOLE,
@@ -120,10 +122,12 @@ def _entries(file: Unpacked, format: str | Format, settings: ImportSettings) -> 
                 continue
 
             unknown.append(record)
-            reader = format_of(record.value) if format == "auto" else format
-            if reader is not None:
-                reader = importer(reader) if isinstance(reader, str) else reader
-                yield from reader.read(chain(unknown, found), settings)
+            chosen = _reader(record, format, settings)
+            if chosen is not None:
+                name, reader, within = chosen
+                file.seen = f"{name}: {saw(record)}"
+                rest = chain(unknown, found)
+                yield from reader.read(unwrapped(rest) if within else rest, settings)
                 yield from [replaced] if replaced.records else []
                 return
 
@@ -131,7 +135,7 @@ def _entries(file: Unpacked, format: str | Format, settings: ImportSettings) -> 
                 break
 
         if unknown:
-            yield whole.rejected("unknown_format", _shape(unknown[0].value))
+            yield _unknown(whole, unknown[0].value)
     except DAMAGE as error:
         yield whole.rejected("unreadable", f"it changed while it was read: {error}")
     except (ValueError, *UNEXPECTED) as error:
@@ -140,11 +144,26 @@ def _entries(file: Unpacked, format: str | Format, settings: ImportSettings) -> 
         yield whole.rejected("out_of_memory", "too large for this machine's memory: split it")
 
 
-def _shape(value: Any) -> str:
-    """A record's outline, for the message that nobody reads it: its first keys, or its type."""
-    if isinstance(value, dict):
-        return "object with " + ", ".join(repr(key) for key in list(value)[:8])
+def _reader(
+    record: Record, format: str | Format, settings: ImportSettings
+) -> tuple[str, Format, bool] | None:
+    """The name and the importer of a record's format, and whether it holds the records within; None
+    where nobody knows it.
+    """
+    if isinstance(format, Format):
+        return "plugin", format, False
+    if format != "auto":
+        return format, importer(format), False
+    # who names the messages has said what the records are
+    name = "messages" if "messages" in settings.columns else format_of(record.value)
+    within = name is None
+    name = name or wrapped_format(record)
+    return None if name is None else (name, importer(name), within)
 
-    if isinstance(value, list):
-        return "array of " + (_shape(value[0]) if value else "nothing")
-    return f"JSON {type(value).__name__}"
+
+def _unknown(whole: Record, value: Any) -> Rejection:
+    """A file that nobody reads: its shape, and what would read it."""
+    what = describes(value)
+    if what is not None:
+        return whole.rejected("description", what)
+    return whole.rejected("unknown_format", "; ".join(filter(None, (shape(value), nearest(value)))))

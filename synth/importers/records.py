@@ -121,7 +121,8 @@ class Imported(msgspec.Struct, frozen=True):
     the source.
 
     `name` is what label files call it (`<format>/<id>`); `turn_of_message` maps the source's
-    message indices to turns; `declared` are the `trial` and the `task_id` that its record has.
+    message indices to turns; `declared` are the `trial` and the `task_id` that its record has;
+    `names` is what the record calls itself, by which `--labels` finds it.
     """
 
     task: Task
@@ -130,6 +131,7 @@ class Imported(msgspec.Struct, frozen=True):
     name: str | None = None
     turn_of_message: tuple[int | None, ...] = ()
     declared: tuple[Any, Any] = (None, None)
+    names: tuple[str, ...] = ()
 
 
 class Labelled(msgspec.Struct, frozen=True):
@@ -150,6 +152,8 @@ class ImportSettings(msgspec.Struct, frozen=True):
     reward_threshold: float = 1.0
     max_record_bytes: int = 256 << 20
     """Of JSON text: parsed objects take about ten times as much memory."""
+    columns: dict[str, str] = {}
+    """The keys, or paths, under which records have what they are read by (`--column`)."""
 
     def passed(self, reward: float | None, rounding: float = 0.0) -> bool | None:
         """Whether a reward is a success; None where there is none."""

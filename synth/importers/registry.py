@@ -23,7 +23,22 @@ IMPORTERS: dict[str, str] = {
     "atif": "synth.importers.interchange.atif:FORMAT",
     "claude_code": "synth.importers.agents.claude_code:FORMAT",
     "codex": "synth.importers.agents.codex:FORMAT",
-    "openai_messages": "synth.importers.interchange.openai_messages:FORMAT",
+    "spark": "synth.importers.streams.spark:FORMAT",
+    "codex_exec": "synth.importers.streams.codex_exec:FORMAT",
+    "openhands": "synth.importers.streams.openhands:FORMAT",
+    "sts": "synth.importers.chats.sessions:FORMAT",
+    "otel": "synth.importers.traces.otel:FORMAT",
+    "langfuse": "synth.importers.traces.langfuse:FORMAT",
+    "langsmith": "synth.importers.traces.langsmith:FORMAT",
+    "openai_responses": "synth.importers.traces.api_logs:RESPONSES",
+    "api_logs": "synth.importers.traces.api_logs:LOGS",
+    "swe_logs": "synth.importers.chats.formats:SWE",
+    "comparisons": "synth.importers.chats.formats:COMPARED",
+    "anthropic_messages": "synth.importers.chats.formats:ANTHROPIC",
+    "hermes": "synth.importers.chats.formats:HERMES",
+    "sharegpt": "synth.importers.chats.formats:SHAREGPT",
+    "openai_messages": "synth.importers.chats.formats:OPENAI",
+    "messages": "synth.importers.chats.formats:MESSAGES",
 }
 
 

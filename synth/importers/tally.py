@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from synth.importers.labelling.match import Matches
 from synth.importers.records import Imported, Rejection, Replaced
 from synth.schemas import Trajectory
 
@@ -27,6 +28,10 @@ class ImportTally:
     files: int = 0
     first: str | None = None
     """The id of the first trajectory that came in."""
+    seen: Counter[str] = field(default_factory=Counter)
+    """Files by the format that they were read as, and by what that was told."""
+    labels: Matches | None = None
+    """What labels beside the trajectories were brought to, where any were given."""
 
     def add(self, entry: Imported, held: Trajectory) -> None:
         """Counts a trajectory that comes in, as it could be held."""
@@ -48,6 +53,7 @@ class ImportTally:
     def take(self, file: "ImportTally") -> None:
         """Adds a file that is whole."""
         self.files += 1
+        self.seen.update(file.seen)
         self.first = self.first or file.first
         for name, counts in file.formats.items():
             self.formats[name].update(counts)

@@ -29,7 +29,7 @@ from synth.synthesizers.reflection.token_cost import (
     solved,
     tokens_of_attempts,
 )
-from synth.text.leaks import Leak, leaks
+from synth.text.leaks import UNVERIFIED, Leak, leaks, suspicions, usual_sentences
 from synth.text.transcript.log import first_own_turn
 
 CHAIN, REFLECTION = "reflect_retry", "reflection"
@@ -75,6 +75,7 @@ class Retry:
     memo: Memo | None = None
     attempts: Sequence[Trajectory] = ()
     found: Sequence[Leak] = ()
+    suspected: Sequence[Leak] = ()
     keep: bool = False
     reason: str = ""
     known: bool = False
@@ -84,6 +85,11 @@ class Retry:
         """The attempt that counts: the last, where it is valid."""
         last = self.attempts[-1] if self.attempts else None
         return last if last is not None and last.outcome is not Outcome.INVALID else None
+
+    @property
+    def earliest_trace(self) -> int | None:
+        """The first turn that shows a trace of guidance, or may show one."""
+        return min((one.turn for one in (*self.found, *self.suspected)), default=None)
 
     def decisions(self) -> list[Decision]:
         """Decides on a new attempt: whether it shows traces of guidance, and whether it meets the
@@ -96,13 +102,22 @@ class Retry:
         identity = self.outcome.trajectory_id
         kept = Decision(identity, KEPT, self.keep, self.reason)
 
-        if not self.found:
-            return [Decision(identity, LEAK, True, "clean"), kept]
+        return [Decision(identity, LEAK, *self._leaks()), kept]
 
-        first = self.found[0]
-        shown = {"turn": first.turn, "what": first.what[:200], "findings": len(self.found)}
+    def _leaks(self) -> tuple[bool | None, str, float | None, Mapping[str, Any]]:
+        """Whether it shows no traces of guidance, and why; undefined where a judge would have to
+        say, and the filter `leaks` asks one.
+        """
+        found = self.found or self.suspected
+        if not found:
+            return True, "clean", None, {}
 
-        return [Decision(identity, LEAK, False, first.kind, detail=shown), kept]
+        first = found[0]
+        shown = {"turn": first.turn, "what": first.what[:200], "findings": len(found)}
+        if self.found:
+            return False, first.kind, None, shown
+
+        return None, UNVERIFIED, None, {"kind": first.kind, **shown}
 
 
 @dataclass(slots=True)
@@ -172,7 +187,7 @@ class RetryChain:
         if told.reason is None and said is None:
             return None
 
-        leaked = self.retries[-1].found if self.retries else ()
+        leaked = self.retries[-1].earliest_trace if self.retries else None
         retry = Retry(last, told, told.tokens(last, self.lessons))
         self.retries.append(retry)
 
@@ -184,7 +199,7 @@ class RetryChain:
             return None
 
         # a retry never starts after a leak of the attempt before: the leak would stay in its prefix
-        latest = leaked[0].turn if leaked else len(last.turns)
+        latest = len(last.turns) if leaked is None else leaked
         retry.pivot = max(first_own_turn(last) or 0, min(said.retry_from_step, latest))
         retry.memo = memo_of(last, said, [memo for _, memo in self.memos])
         retry.guidance = self.guidance
@@ -203,7 +218,9 @@ class RetryChain:
             return
 
         solved = result.outcome is Outcome.SUCCESS
-        retry.found = leaks(result)
+        # what the unguided trial said as well gives nothing away
+        usual = frozenset(usual_sentences(self.base))
+        retry.found, retry.suspected = leaks(result), suspicions(result, usual=usual)
         retry.keep, retry.reason = improved(self.base, result)
 
         if retry.found and solved:

@@ -33,7 +33,7 @@ nothing lies that anybody would branch.
 """
 
 
-_BURIED_S = 60.0
+_BURIED_S = 20.0
 
 
 class Service:

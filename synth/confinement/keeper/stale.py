@@ -10,6 +10,8 @@ from pathlib import Path
 from synth.confinement.keeper.trees.removing import remove_tree
 
 PREFIX = "synth-"
+_EXITING = 4
+"""PF_EXITING among the flags of a task."""
 _LONG_AGO_S = 3600.0
 """What a process of another container made is left alone for so long: whether that lives cannot be
 seen from here.
@@ -28,14 +30,16 @@ def _container() -> int:
 
 
 def _began(process: int) -> int:
-    """When a process began, in ticks of the system; 0 for one that has ended."""
+    """When a process began, in ticks of the system; 0 for one that has ended, or is about to: its
+    sockets close a moment before that.
+    """
     try:
         line = Path(f"/proc/{process}/stat").read_bytes()
     except OSError:
         return 0
 
     words = line.rpartition(b")")[2].split()
-    return 0 if words[0] in b"ZX" else int(words[19])
+    return 0 if words[0] in b"ZX" or int(words[6]) & _EXITING else int(words[19])
 
 
 def dead(name: str, made_at: float) -> bool:

@@ -17,7 +17,7 @@ from synth.exporters.evidence_class import evidence_of
 from synth.exporters.exact_json import exact_json, holds_exactly
 from synth.exporters.form import Chat, Comparison, NotRepresentableError, Steps, Value, form
 from synth.exporters.kinds.labelled import LabelledRow
-from synth.exporters.kinds.sft_rows import SftRow
+from synth.exporters.kinds.sft_rows import SftRow, trained_places
 from synth.schemas import ToolSchema
 
 _TOKENS = ("prompt_token_ids", "completion_token_ids", "logprobs")
@@ -67,6 +67,18 @@ def _whole_chat(row: Mapping[str, Any]) -> Chat:
     return Chat(row["messages"], row["tools"], tuple(row["trained_turns"]))
 
 
+def _first_trained(row: SftRow) -> int:
+    """Where the first message stands that carries loss."""
+    return trained_places(row)[0]
+
+
+def _context_chat(row: Mapping[str, Any]) -> Chat:
+    """TRL puts loss on what the assistant says in the completion, so the trained ones must be all
+    of it.
+    """
+    return Chat([*row["prompt"], *row["completion"]], row["tools"], tuple(row["trained_turns"]))
+
+
 def _turn_chat(row: Mapping[str, Any]) -> Chat:
     """Loss on the completion."""
     # assistant messages are counted from the beginning of the prompt
@@ -110,6 +122,10 @@ _TURN: dict[str, Value] = {
     "prompt": lambda row: row.messages[:-1],
     "completion": lambda row: row.messages[-1:],
 }
+_CONTEXT: dict[str, Value] = {
+    "prompt": lambda row: row.messages[: _first_trained(row)],
+    "completion": lambda row: row.messages[_first_trained(row) :],
+}
 _PAIR: dict[str, Value] = {
     "chosen": lambda row: row.answers[:1],
     "rejected": lambda row: row.answers[1:],
@@ -122,9 +138,14 @@ _STEP: dict[str, Value] = {
 
 # the forms themselves; the registry asks for them by the kind's name
 PER_TURN = _form("sft_turn", _CHAT | _TURN, read=_turn_chat)
-SFT = _form("sft", _CHAT, read=_whole_chat, per_turn=PER_TURN)
+CONTEXT = _form("sft_context", _CHAT | _CONTEXT, read=_context_chat)
+SFT = _form("sft", _CHAT, read=_whole_chat, per_turn=PER_TURN, context=CONTEXT)
 MEMORY = _form("memory", _CHAT, read=_whole_chat)
 DPO = _form("dpo", _CHAT | _LABEL | _PAIR, read=partial(_comparison, ("chosen", "rejected")))
 KTO = _form("kto", _CHAT | _LABEL, read=partial(_comparison, ("completion",)))
+DPO_OBSERVED = _form(
+    "dpo_observed", _CHAT | _LABEL | _PAIR, read=partial(_comparison, ("chosen", "rejected"))
+)
+KTO_OBSERVED = _form("kto_observed", _CHAT | _LABEL, read=partial(_comparison, ("completion",)))
 PRM = _form("prm", _CHAT | _LABEL | _STEP, read=steps)
 RL = form("trl", "rl", {"tool_schemas": lambda row: _exact(row.tools)}, holds=holds_exactly)

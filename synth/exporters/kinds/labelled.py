@@ -62,7 +62,7 @@ class LabelledRow(Struct, frozen=True):
         return replace(self, texts=(before, after[len(before) :]))
 
 
-def _asked(tally: ExportCounts) -> PairSettings:
+def pair_settings(tally: ExportCounts) -> PairSettings:
     """`student` of the export is a template, not a policy, and stays here."""
     names = {*Release.model_fields, "include_statistical"}
     return PairSettings(**tally.settings.model_dump(include=names))
@@ -72,13 +72,15 @@ def dpo_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[LabelledRow]:
     """The pairs on the policy's own prefixes, or, where they are asked for, only the others."""
     report = PairReport()
 
-    for found in preference_pairs(ledger, _asked(tally), report):
+    for found in preference_pairs(ledger, pair_settings(tally), report):
         pair = found.pair
 
         if pair.off_policy is tally.settings.off_policy:
             # a thought on one side alone would give the answer away
             row, sides = LabelledRow(pair, found.prompt), (found.chosen, found.rejected)
-            yield from _told(tally, row, pair.prefix.turn, sides, thoughts=not found.action_only)
+            yield from told_rows(
+                tally, row, pair.prefix.turn, sides, thoughts=not found.action_only
+            )
         else:
             tally.leaves("off_policy" if pair.off_policy else "on_policy")
 
@@ -89,8 +91,10 @@ def dpo_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[LabelledRow]:
 def kto_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[LabelledRow]:
     """Desirable and undesirable turns, stratified."""
     report = KtoReport()
-    for one in kto_labels(ledger, _asked(tally), report):
-        yield from _told(tally, LabelledRow(one.label, one.trajectory), one.label.turn, (one.step,))
+    for one in kto_labels(ledger, pair_settings(tally), report):
+        yield from told_rows(
+            tally, LabelledRow(one.label, one.trajectory), one.label.turn, (one.step,)
+        )
 
     tally.take(report)
     tally.remarks += report.remarks()
@@ -105,9 +109,9 @@ def prm_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[LabelledRow]:
         render = served_template(student).opened
 
     report = StepReport()
-    for one in paired_steps(ledger, _asked(tally), report):
+    for one in paired_steps(ledger, pair_settings(tally), report):
         row = LabelledRow(one.label, one.trajectory, render=render)
-        yield from _told(tally, row, one.label.turn, (one.step,))
+        yield from told_rows(tally, row, one.label.turn, (one.step,))
 
     tally.take(report)
     tally.remarks += report.remarks()
@@ -119,7 +123,7 @@ def prm_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[LabelledRow]:
         )
 
 
-def _told(
+def told_rows(
     tally: ExportCounts,
     row: LabelledRow,
     turn: int,
@@ -161,7 +165,7 @@ def _told(
         yield found
 
 
-def _texts(row: LabelledRow, form: Form, change: Change) -> LabelledRow:
+def texts_of(row: LabelledRow, form: Form, change: Change) -> LabelledRow:
     """The messages and tool schemas changed, and rendered again where they were."""
     # rendered anew only where something was changed
     prompt = with_messages(row.prompt, change)
@@ -197,7 +201,7 @@ def _counts(row: LabelledRow, tally: ExportCounts) -> Mapping[str, int]:
 DPO = Kind(
     name="dpo",
     rows=dpo_rows,
-    texts=_texts,
+    texts=texts_of,
     counts=_counts,
     content=lambda row: row.label.pair_id,
     rule=LABELLED_TURNS,
@@ -205,7 +209,7 @@ DPO = Kind(
 KTO = Kind(
     name="kto",
     rows=kto_rows,
-    texts=_texts,
+    texts=texts_of,
     # the same, and which class the row belongs to
     counts=lambda row, tally: {
         **_counts(row, tally),
@@ -218,7 +222,7 @@ KTO = Kind(
 PRM = Kind(
     name="prm",
     rows=prm_rows,
-    texts=_texts,
+    texts=texts_of,
     counts=_counts,
     content=lambda row: (*row.texts, row.label.source),
     rule=LABELLED_TURNS,

@@ -10,12 +10,14 @@ from synth.datasets.release import Lineage, ReleaseRefusal, Why, counted
 from synth.exporters.form import Form
 from synth.exporters.kind import Kind
 from synth.exporters.kinds.control_tokens import broken_link
+from synth.exporters.kinds.readable import Tools, has_private_thoughts, readable, unreadable
 from synth.exporters.kinds.sft_rows import SftRow, loss_characters, said_after, sft_row, unrolled
 from synth.exporters.kinds.skills import with_skills
 from synth.exporters.notes import remedial_setting
 from synth.exporters.tally import MASKED, ExportCounts
+from synth.filters.inferred import inferred_tools
 from synth.ledger.decisions import with_decisions
-from synth.loss_turns import turns_without_loss
+from synth.loss_turns import all_opening, turns_without_loss
 from synth.schemas import Trajectory, Verdict, to_messages
 from synth.text.transcript.message_texts import (
     TOOLS,
@@ -25,17 +27,20 @@ from synth.text.transcript.message_texts import (
     with_trajectory,
 )
 
+_NO_TOOLS: Tools = {}
 Verdicts = Mapping[str, Verdict]
 
 
 def sft_rows(
-    trajectories: Iterable[tuple[Trajectory, Verdicts]], tally: ExportCounts
+    trajectories: Iterable[tuple[Trajectory, Verdicts]],
+    tally: ExportCounts,
+    inferred: Tools = _NO_TOOLS,
 ) -> Iterator[SftRow]:
     """The rows that may be trained on, one at a time; the others are counted by their first
-    reason.
+    reason. `inferred`: the tools that calls show, for chats without any.
     """
     for trajectory, verdicts in trajectories:
-        made = partial(_row, trajectory, verdicts, tally)
+        made = partial(_row, trajectory, verdicts, tally, inferred)
         row = tally.made(trajectory.trajectory_id, made)
 
         if row is not None and tally.per_turn:
@@ -44,8 +49,11 @@ def sft_rows(
             yield row
 
 
-def _row(trajectory: Trajectory, verdicts: Verdicts, tally: ExportCounts) -> SftRow | Why:
+def _row(
+    recorded: Trajectory, verdicts: Verdicts, tally: ExportCounts, inferred: Tools
+) -> SftRow | Why:
     """The row, or why filters or the settings leave it out."""
+    trajectory = readable(recorded, tally.settings, inferred)
     # a decision may say that turns carry no loss, where it takes a row as a recovery
     masks = {turn: why for one in verdicts.values() for turn, why in one.masks.items()}
     refused = _refusal(trajectory, verdicts, tally)
@@ -59,6 +67,8 @@ def _row(trajectory: Trajectory, verdicts: Verdicts, tally: ExportCounts) -> Sft
         return refused
 
     row = sft_row(trajectory, tally.form, tally.settings, masks)
+    if not recorded.tools and trajectory.tools:
+        row = msgspec.structs.replace(row, inferred_tools=True)
 
     return _without_loss(trajectory, row.masked, tally) or row
 
@@ -89,7 +99,8 @@ def _without_loss(
     """Why it is left out for turns without loss, or None."""
     if len(masked) == len(trajectory.turns):
         return "no_trained_turn"
-    if masked and not (tally.per_turn or tally.form.masks or tally.settings.keep_masked):
+    held = tally.per_turn or tally.form.masks or tally.settings.keep_masked
+    if masked and not held and not (tally.context and all_opening(trajectory.turns, masked)):
         return f"masked_turns:{'+'.join(sorted(set(masked.values())))}"
 
     return None
@@ -102,6 +113,8 @@ def _refusal(trajectory: Trajectory, verdicts: Verdicts, tally: ExportCounts) ->
         return refusal
     if tally.settings.require_tools and not trajectory.tools:
         return "no_tool_schemas"
+    if (why := next(unreadable(trajectory, tally.settings), None)) is not None:
+        return why
     if not all(tally.form.holds(tool) for tool in trajectory.tools):
         return "inexact_tool_schemas"
 
@@ -120,6 +133,10 @@ def chat_counts(row: SftRow, tally: ExportCounts) -> Mapping[str, int]:
         unparsed_calls=sum(call.parse_error is not None for call in calls),
         # it calls tools, and the schemas that the model was shown are not known
         without_tools=not row.trajectory.tools and any(m.get("tool_calls") for m in row.messages),
+        without_prompt=row.messages[0]["role"] != "system",
+        private_thoughts=has_private_thoughts(row.trajectory),
+        tool_endings=whole and row.messages[-1]["role"] == "tool",
+        inferred_tools=row.inferred_tools,
         joined=row.joined,
         recoveries=row.recovery,
         recovery_loss_characters=loss * row.recovery,
@@ -177,7 +194,13 @@ def _loss_tokens(row: SftRow, student: str) -> dict[str, int]:
 SFT = Kind(
     name="sft",
     rows=lambda ledger, tally: with_skills(
-        ledger, sft_rows(with_decisions(ledger, tally.aside), tally), tally
+        ledger,
+        sft_rows(
+            with_decisions(ledger, tally.aside),
+            tally,
+            inferred_tools(ledger, values=False) if tally.settings.infer_tools else _NO_TOOLS,
+        ),
+        tally,
     ),
     texts=chat_texts,
     counts=chat_counts,

@@ -35,6 +35,8 @@ class SftRow(msgspec.Struct, frozen=True):
     """Whether it came back from an error, its own or an injected one; what made it worse carries no
     loss.
     """
+    inferred_tools: bool = False
+    """Whether its tools are those that calls show, where the source recorded none."""
     joined: bool = False
     """Whether words of users stand in answers of tools (`join_answers`)."""
 

@@ -47,9 +47,9 @@ def _look_at(tally: ExportCounts) -> Look:
 
     Of rows of one turn what stands before it needs no mask, and no marks to find it by.
     """
-    kind, by_turn = tally.kind.name, tally.form.masks or tally.per_turn
+    kind, by_turn = tally.kind.name, tally.form.masks or tally.per_turn or tally.context
 
-    if kind in ("dpo", "kto"):
+    if kind in ("dpo", "kto", "dpo_observed", "kto_observed"):
         proven = "no prompt carries loss, and all of each side does; no side is empty, no two alike"
 
         return Look(side_problems, proven)

@@ -212,8 +212,10 @@ def _load(name: str, *given: str, **named: str) -> str:
 def _training(one: Described, config: Config) -> str:
     """How to train on a configuration, as the repository holds it."""
     form = form_of(config.kind, config.form)
-    if form.per_turn is not None and "completion" in one.facts[config.name].schema.names:
-        form = form.per_turn
+    columns = one.facts[config.name].schema.names
+    if "completion" in columns and config.kind == "sft":
+        # rows of one turn name it
+        form = (form.per_turn if "turn" in columns else form.context) or form
 
     # load_dataset takes repository and name, where the exporter names one folder
     read_from = ", ".join(map(json.dumps, (one.repo, config.name)))[1:-1]

@@ -1,6 +1,7 @@
 """mini-SWE-agent `.traj.json`: `{info, messages, trajectory_format, instance_id?}`.
 
-Text agents write a shell block and are answered by the user's role; tool-calling agents have tool
+Text agents write one shell block, which becomes a call of `bash`, and are answered by the user's
+role; tool-calling agents have tool
 messages; agents on the Responses API have whole response objects among their messages. What answers
 the agent is the harness; only interruptions are a person's.
 """
@@ -10,6 +11,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from synth.importers.actions.reading import read_actions
+from synth.importers.actions.written import by_command
 from synth.importers.agents.response_items import ResponseItems
 from synth.importers.agents.swe_runs import Info, Stats, swe_benchmark
 from synth.importers.attempt import OPEN_END, count_labels, ends, entry
@@ -112,6 +115,7 @@ def _conversation(messages: list[Object], *, submitted: bool) -> Conversation:
         if role in ("assistant", "response") and used is not None and chat.notes:
             chat.notes[-1]["usage"] = used
 
+    read_actions(chat.messages, by_command)
     return chat.conversation()
 
 

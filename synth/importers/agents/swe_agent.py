@@ -1,8 +1,9 @@
 """SWE-agent `.traj`: `{trajectory: [steps], history: [messages], info, environment,
 replay_config?}`; retry runs hold `attempts` of these.
 
-The conversation is the history without demonstrations. Text-format files have no tool calls: the
-action stands in the words, and what the shell answered comes in the role of the user. Steps give
+The conversation is the history without demonstrations. In text-format files the action stands in
+the words: it becomes a call of `bash`, the words stay as `raw`, and what the shell answered in the
+role of the user is its answer. Steps give
 only what the history lacks: the answer to the last action, and times.
 """
 
@@ -14,9 +15,10 @@ from typing import Any
 
 import msgspec
 
+from synth.importers.actions.written import SHELL
 from synth.importers.agents.swe_runs import Info, Stats, swe_benchmark
 from synth.importers.attempt import OPEN_END, count_labels, ends, entry
-from synth.importers.conversation import ConversationBuilder, joined
+from synth.importers.conversation import ConversationBuilder, joined, text_of, tool_call
 from synth.importers.records import (
     Entry,
     Found,
@@ -154,6 +156,7 @@ def _stated(run: _Run, conversation: Conversation) -> Object:
     return {
         "goal": inside(config, "problem_statement.text", str) or None,
         "benchmark": swe_benchmark(problem, image, conversation.turns),
+        "names": (problem,) if problem else (),
         "model": None if name == "replay" else name,
         "sampling": {
             key: value for key, value in sampling.items() if isinstance(value, int | float)
@@ -174,18 +177,19 @@ def _conversation(said: Sequence[_Message], last: _Step | None) -> Conversation:
         if message.role == "assistant":
             blocks = message.thinking_blocks or []
             thoughts = (str(block["thinking"]) for block in blocks if block.get("thinking"))
+            calls, words, raw = _act(message, content)
             chat.answer(
-                content,
+                words,
                 thought=joined(*thoughts),
-                calls=message.tool_calls or (),
+                calls=calls,
                 agent=None if message.agent in _PRIMARY else message.agent,
-                raw={"thinking_blocks": blocks} if blocks else None,
+                raw=({"text": raw} if raw else {}) | {"thinking_blocks": blocks} if blocks else raw,
             )
         elif message.role == "tool":
             for call_id in message.tool_call_ids or (None,):
                 chat.result(content, call_id)
         elif message.role == "user" and heard:
-            chat.harness(content)
+            chat.after_answer(text_of(content))
         else:
             chat.say(message.role, content)
             heard = heard or message.role == "user"
@@ -193,6 +197,15 @@ def _conversation(said: Sequence[_Message], last: _Step | None) -> Conversation:
     if said and said[-1].role == "assistant" and last is not None and last.observation:
         chat.after_answer(last.observation)
     return chat.conversation()
+
+
+def _act(message: _Message, content: Any) -> tuple[Sequence[Object], Any, Any]:
+    """The calls of an answer, its words, and the text as written, where the action stands in it."""
+    action = message.action if isinstance(content, str) else None
+    if message.tool_calls or not (action and action.strip()):
+        return message.tool_calls or (), content, None
+    thought = (message.thought or "").strip()
+    return [tool_call(None, SHELL, {"command": action})], thought or None, content
 
 
 def _steps_of(said: Sequence[_Message], steps: Sequence[_Step]) -> list[_Step | None]:

@@ -50,5 +50,5 @@ def swe_benchmark(instance: str | None, image: Any, turns: Sequence[Turn]) -> st
         if any(re.search(pattern, text) for text in shown):
             return str(benchmark)
 
-    is_unknown = named is not None or "swebench" in str(image)
-    return "swe-bench/unknown" if is_unknown else None
+    # an instance of another repository is of another set (SWE-Gym, SWE-rebench, one's own)
+    return "swe-bench/unknown" if "swebench" in str(image) else None

@@ -68,6 +68,8 @@ class Unpacked(msgspec.Struct):
     former: tuple[tuple[int, str], ...]
     stream: Callable[[], Any]
     read: int = 0
+    seen: str = ""
+    """The format that it was read as, and by what that was told."""
 
     def open(self) -> io.BufferedReader:
         """The content. A live log may have gained some since it was hashed: what is beyond `size`

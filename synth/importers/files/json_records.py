@@ -12,6 +12,8 @@ from itertools import count
 
 from synth.importers.files.decompression import Unpacked
 from synth.importers.files.json_value import NEVER_WHOLE, record_at, value_at, why
+from synth.importers.files.tables import rows, table_kind
+from synth.importers.nearest import other_kind
 from synth.importers.records import WHOLE, ImportSettings, Record, Rejection, is_object
 
 _LINES_TRIED = 20
@@ -23,8 +25,12 @@ _CHUNK = 1 << 20
 """Bytes that are read at once, and of the head by which the three forms are told apart."""
 
 
-def records(file: Unpacked, settings: ImportSettings) -> Iterator[Record | Rejection]:
-    """Every record of a file, or why it is none."""
+def records(
+    file: Unpacked, settings: ImportSettings, *, loose: bool = False
+) -> Iterator[Record | Rejection]:
+    """Every record of a file, or why it is none. `loose`: what is no JSON is a CSV, whatever its
+    columns are called.
+    """
     limit, whole = settings.max_record_bytes, file.record(WHOLE)
 
     with file.open() as stream:
@@ -33,12 +39,16 @@ def records(file: Unpacked, settings: ImportSettings) -> Iterator[Record | Rejec
         # incremental, since the head may end within a character
         text = _DECODER("surrogateescape").decode(head)
 
+        kind = table_kind(head, loose=loose)
+
         if not head:
             yield whole.rejected("empty")
+        elif kind is not None:
+            yield from rows(file, kind, settings)
         elif head.startswith(_UTF16_32):
             yield whole.rejected("not_utf8", "UTF-16 or UTF-32: convert it first (iconv -t UTF-8)")
         elif not text.startswith(("{", "[")):
-            yield whole.rejected(why(text), "begins with neither { nor [")
+            yield whole.rejected(why(text), f"begins with neither {{ nor [{other_kind(file.name)}")
         elif _is_lines(text, ends=at + len(head) >= file.size):
             yield from _lines(stream, file, number, at, limit)
         elif text.startswith("["):

@@ -6,6 +6,7 @@ from typing import Any
 
 from synth.importers.attempt import gold_action
 from synth.importers.conversation import heard
+from synth.importers.identity.known import benchmark_of
 from synth.importers.records import Object, inside
 from synth.schemas import Conversation, Source
 
@@ -37,7 +38,8 @@ def tau2_task(task: Object, domain: str | None, conversation: Conversation) -> O
     return {
         "env": f"tau2/{where}",
         "goal": _goal(told, conversation),
-        "benchmark": f"tau2-bench/{where}",
+        "benchmark": _benchmark(told, domain, conversation),
+        "identified": True,
         "task": {
             "gold": None if expected is None else gold,
             "script": _present(
@@ -46,6 +48,32 @@ def tau2_task(task: Object, domain: str | None, conversation: Conversation) -> O
             "env_config": _present({"initial_state": state, "ticket": task.get("ticket")}),
         },
     }
+
+
+def instructions_text(told: Any) -> str:
+    """What a user is told, as one text: the parts that tell tasks apart."""
+    if isinstance(told, str):
+        return told
+    parts = ("reason_for_call", "known_info", "task_instructions")
+    return "\n".join(filter(None, (inside(told, name, str) for name in parts)))
+
+
+def _benchmark(told: Any, domain: str | None, conversation: Conversation) -> str | None:
+    """The public set that the task is one of: its text decides; where the file holds none, the
+    policy does. Where nothing is there that could tell, it may be a public one.
+    """
+    text, policy = instructions_text(told), conversation.system_prompt or ""
+    if text:
+        return benchmark_of(text, "task", "tau2-bench")
+    if policy:
+        return benchmark_of(policy, "policy", "tau2-bench")
+    if domain is not None and domain not in _PUBLIC:
+        return None
+    return f"tau2-bench/{domain or 'unknown'}"
+
+
+_PUBLIC = ("airline", "retail", "telecom", "telecom-workflow", "banking_knowledge")
+"""Domains of tau2-bench itself."""
 
 
 def _goal(told: Any, conversation: Conversation) -> str:

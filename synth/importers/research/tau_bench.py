@@ -14,6 +14,8 @@ from typing import Any
 import msgspec
 
 from synth.importers.attempt import as_declared, entry, gold_action
+from synth.importers.chats.dialogue import dialogue
+from synth.importers.identity.known import benchmark_of
 from synth.importers.records import (
     Entry,
     ImportSettings,
@@ -22,7 +24,6 @@ from synth.importers.records import (
     by_record,
     is_object,
 )
-from synth.schemas import from_messages
 
 AGENTRX = "agentrx"
 """AgentRx labels name a trajectory of this format by its `task_id`."""
@@ -67,7 +68,7 @@ def recognises(value: Any) -> bool:
 
 def _read(record: Record, settings: ImportSettings) -> Entry:
     result = msgspec.convert(record.value, _TauBenchResult)
-    task, conversation = result.info.task, from_messages(result.traj or [])
+    task, conversation = result.info.task, dialogue(result.traj or []).conversation()
     # the instruction is what the user simulator was told; the policy text names the domain
     named = _DOMAIN.search((conversation.system_prompt or "")[:2000])
     domain = named[1].lower() if named else None
@@ -81,7 +82,8 @@ def _read(record: Record, settings: ImportSettings) -> Entry:
         conversation,
         env=f"tau_bench/{domain or 'unknown'}",
         goal=task.instruction,
-        benchmark=f"tau-bench/{domain or 'test'}",
+        benchmark=benchmark_of(task.instruction, "task", "tau-bench"),
+        identified=bool(task.instruction),
         task={
             "gold": None if task.actions is None else gold,
             "script": {key: value for key, value in script.items() if value},

@@ -101,7 +101,7 @@ def _of_guidance(trajectory: Trajectory, whispered: str, first: int) -> Iterator
         shown.observe(None, observation)
 
     for turn in trajectory.turns:
-        texts = list(_authored(turn))
+        texts = list(authored(turn))
         if turn.index >= first:
             lately = trajectory.turns[max(0, turn.index - RECENT) : turn.index]
             yield from shown.leaks(turn, texts, lately)
@@ -185,7 +185,7 @@ def _shared(texts: Iterable[str], wanted: set[Run]) -> set[Run]:
     return {run for one in words for run in _runs(one, length) if run in wanted}
 
 
-def _authored(turn: Turn) -> Iterator[str]:
+def authored(turn: Turn) -> Iterator[str]:
     """Text, thought, and the names and arguments of calls.
 
     Of arguments these are the values, with keys that are values; all of it where it is no JSON.

@@ -92,3 +92,22 @@ def test_what_the_user_must_mend_is_one_line_and_exit_2(
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
     assert line in done.stderr
     assert not empty.exists()
+
+
+@pytest.mark.slow
+def test_without_a_flow_it_proposes_one_and_tells_the_doors(imported: Path) -> None:
+    kept = imported.parent / "mine.yaml"
+    before = sorted(imported.rglob("*"))
+    tried = synth("curate", imported, "--dry-run", "--save", kept)
+    assert tried.returncode == 0, tried.stderr
+    assert sorted(imported.rglob("*")) == before
+    assert "# 2 valid trajectories: 1 success, 1 failure" in kept.read_text()
+
+    done = synth("curate", imported)
+    assert done.returncode == 0, done.stderr
+    assert "Doors: 1 of 2 trajectories lead to rows of kind sft" in done.stdout
+    assert list((imported / "datasets/sft").glob("*.parquet"))
+
+    refused = synth("curate", imported, FLOW, "--save", kept)
+    assert refused.returncode == 2
+    assert "--save: is for" in refused.stderr

@@ -203,3 +203,30 @@ def test_a_source_that_is_a_link_to_itself_does_not_exist(tmp_path: Path) -> Non
     (tmp_path / "self").symlink_to("self")
     with pytest.raises(ConfigError, match="self does not exist"):
         called(str(tmp_path / "self"), "--into", str(tmp_path / "run"))
+
+
+def test_labels_are_summed_up_and_what_found_nothing_is_listed_whole(tmp_path: Path) -> None:
+    chats = [
+        {
+            "id": name,
+            "messages": [{"role": "user", "content": name}, {"role": "assistant", "content": "a"}],
+        }
+        for name in ("one", "two")
+    ]
+    log, labels, left = tmp_path / "log.jsonl", tmp_path / "labels.csv", tmp_path / "left.jsonl"
+    log.write_text("".join(json.dumps(one) + "\n" for one in chats))
+    labels.write_text("id,success\none,true\nthree,false\n")
+    options = ("--into", tmp_path / "run", "--labels", labels, "--unmatched", left)
+    result = called(str(log), *map(str, options))
+    assert result.exit_code == 0
+    assert (
+        "labels   2 rows: 1 found their trajectory, 1 trajectories have one; "
+        "without: 1 labels, 1 trajectories"
+    ) in result.output
+    assert "label three: no trajectory is called so" in result.output
+    assert "trajectory two: no label names it" in result.output
+    assert "read as  openai_messages: JSON lines; object with 'id', 'messages'" in result.output
+    assert [json.loads(line)["what"] for line in left.read_text().splitlines()] == [
+        "label",
+        "trajectory",
+    ]

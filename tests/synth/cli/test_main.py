@@ -170,7 +170,7 @@ def test_every_command_has_an_example_and_every_example_is_read_by_its_command()
 
 def needs_more(name: str, words: list[str]) -> bool:
     """Whether an example needs what the quickstart does not leave: a server, the Hub, a student,
-    merged turns by name, a noted head, a library with its tests.
+    merged turns by name, a noted head, a library with its tests, an import with its world.
     """
     asks = {
         "doctor": "--endpoint",
@@ -181,6 +181,7 @@ def needs_more(name: str, words: list[str]) -> bool:
         "audit": "mcp",
         "work": "s3://bucket/run",
         "repo": "pools/mine",
+        "confirm": "runs/mine",
     }
     proves = (
         name == "export" and "--check" in words and "--include-scripted" not in words

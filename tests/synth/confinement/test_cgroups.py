@@ -153,7 +153,7 @@ class TestOfTheKernel:
             assert process.stdout.readline() == "begun\n"
             time.sleep(0.5)
             process.send_signal(signal.SIGKILL)
-        until = time.monotonic() + 70
+        until = time.monotonic() + 25
         while time.monotonic() < until and _left_of(process.pid):
             time.sleep(0.05)
         inside = {

@@ -24,7 +24,7 @@ from synth.schemas.trajectory import Authorship, Observation, Source, ToolCall, 
 from tests.flow_files import run_flow
 from tests.synth.pairs.planted import accepted, act, run, valued
 
-CHATS, LABELLED = {"sft", "memory"}, {"dpo", "kto", "prm"}
+CHATS, LABELLED = {"sft", "memory"}, {"dpo", "kto", "prm", "dpo_observed", "kto_observed"}
 EVERY, NO_TASKS = set(KINDS), set(KINDS) - {"rl"}
 INVALID: dict[str, Any] = {
     "outcome": Outcome.INVALID,
@@ -41,7 +41,7 @@ FLAWS: dict[str, tuple[dict[str, Any], str | None, set[str]]] = {
     "leak": ({}, "leaks", EVERY),
     "contamination": ({}, "contamination", EVERY),
     # what a continuation does at its turn is no copy, so kinds of single turns keep that row
-    "duplicate": ({}, "duplicates", EVERY - {"dpo", "kto", "prm"}),
+    "duplicate": ({}, "duplicates", EVERY - LABELLED),
     "provenance": ({}, "provenance", CHATS | {"rl"}),
     "filter": ({}, "pdi", CHATS | {"rl"}),
     "outcome": ({"outcome": Outcome.UNKNOWN, "reward": None}, None, CHATS | {"attribution"}),
@@ -92,6 +92,8 @@ def rows_of_every_kind(
         pivot_turn=1,
         **given,
     )
+    # another act where the failed trial looked: what collected trials are compared by
+    other = run(f"other-{name}", act(0, "take"), solved=True, task=task.task_id, **given)
     cause = {
         "status": status,
         "side": "agent",
@@ -109,7 +111,7 @@ def rows_of_every_kind(
         valued(better, 1, 4, 4, 1.0),
         Score(base.trajectory_id, "repair", float(status == "confirmed"), 1, cause),
     ]
-    return [chat, base, better], scores, task
+    return [chat, base, better, other], scores, task
 
 
 def curated(folder: Path, reason: str, **export: Any) -> tuple[Ledger, set[str]]:

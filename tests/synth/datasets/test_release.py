@@ -26,6 +26,7 @@ from synth.schemas.release import Release
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Authorship
 from synth.schemas.verdict import Verdict
+from synth.text.leaks import UNVERIFIED
 from tests.trajectories import make_trajectory
 
 FAULT = {
@@ -105,6 +106,25 @@ def test_a_label_that_no_test_confirmed_stays_unless_asked_for() -> None:
     assert may_leave(lineage, {}, CAUSES, Release(include_weak=True)) is None
 
 
+@pytest.mark.parametrize("kind", [CHATS, LABELLED_TURNS])
+def test_a_guided_row_that_no_judge_cleared_stays_unless_asked_for(kind: KindRule) -> None:
+    lineage = Lineage(make_trajectory())
+    open_question = {"leak": Verdict(None, UNVERIFIED)}
+    found = may_leave(lineage, open_question, kind, Release())
+    assert found is not None
+    assert (found.reason, found.setting) == ("unverified", "include_unverified")
+    assert may_leave(lineage, open_question, kind, Release(include_unverified=True)) is None
+    assert may_leave(lineage, open_question, kind, Release(honour=())) is None
+
+
+def test_a_judge_of_the_filter_settles_what_the_stage_left_open() -> None:
+    lineage = Lineage(make_trajectory())
+    settled = {"leak": Verdict(None, UNVERIFIED), "leaks": Verdict(True, "cleared")}
+    assert may_leave(lineage, settled, CHATS, Release()) is None
+    again = {"leak": Verdict(True, "clean"), "leaks": Verdict(None, UNVERIFIED)}
+    assert may_leave(lineage, again, CHATS, Release()) is not None
+
+
 def test_of_several_reasons_the_first_counts_down_to_the_last() -> None:
     everything = make_trajectory(
         **{**FAULT, "fault": Fault.MODEL},
@@ -115,6 +135,7 @@ def test_of_several_reasons_the_first_counts_down_to_the_last() -> None:
     )
     lineage = Lineage(everything, weak=True)
     decisions = dropped("pdi", *(name for why, name in OF_FILTERS.items() if why != "held_out"))
+    decisions["leak"] = Verdict(None, UNVERIFIED)
     found = may_leave(lineage, decisions, CHATS, Release())
     assert found is not None
     assert found.reason == "fault"

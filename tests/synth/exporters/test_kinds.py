@@ -249,8 +249,8 @@ def test_a_question_is_compiled_only_where_tools_gave_all_that_its_answer_names(
     [
         (
             ["--kind", "sfd", "--out", "x"],
-            "--kind 'sfd' is not a kind of dataset; known: attribution, dpo, kto, memory, prm, "
-            "rl, sft",
+            "--kind 'sfd' is not a kind of dataset; known: attribution, dpo, dpo_observed, kto, "
+            "kto_observed, memory, prm, rl, sft",
         ),
         (
             ["--kind", "rl", "--as", "atif", "--out", "x"],

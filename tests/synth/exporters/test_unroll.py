@@ -5,8 +5,11 @@ token ids where the ledger has them.
 from pathlib import Path
 
 import msgspec
+import pytest
 
-from synth.schemas.trajectory import Turn
+from synth.schemas.errors import ConfigError
+from synth.schemas.messages import GREETING_MASK
+from synth.schemas.trajectory import Observation, SampledBy, Source, Trajectory, Turn
 from tests.synth.exporters.solved import call, export, result, trajectory
 
 IDS = {"prompt_token_ids": (1, 2, 3), "completion_token_ids": (4, 5), "logprobs": (-0.5, -0.25)}
@@ -91,3 +94,53 @@ def test_auto_gives_a_row_per_turn_as_soon_as_one_turn_must_carry_no_loss(tmp_pa
 
     rows, _ = export(tmp_path / "whole", whole, keep_masked=False)
     assert [row["trained_turns"] for row in rows] == [[0, 1]]
+
+
+def greeted(trajectory_id: str = "g") -> Trajectory:
+    """A greeting that nobody sampled, a call and an answer after it."""
+    greeting = Turn(
+        index=0,
+        content="Hi! How can I help?",
+        observations=(Observation("A refund.", Source.USER),),
+        sampled_by=SampledBy.CANNED,
+        mask=GREETING_MASK,
+    )
+    _, *after = retry()
+    return trajectory(trajectory_id, turns=(greeting, *after))
+
+
+def test_a_greeting_stands_in_the_prompt_and_the_rest_is_one_row(tmp_path: Path) -> None:
+    rows, report = export(tmp_path, greeted(), trajectory("whole"), keep_masked=False)
+    by_id = {row["trajectory_id"]: row for row in rows}
+    assert [message["role"] for message in by_id["g"]["prompt"]][-2:] == ["assistant", "user"]
+    assert [message["role"] for message in by_id["g"]["completion"]] == [
+        "assistant",
+        "tool",
+        "assistant",
+    ]
+    assert by_id["g"]["trained_turns"] == [1, 2]
+    assert by_id["whole"]["completion"][0]["role"] == "assistant"
+    assert report.left_out == {}
+    card = (tmp_path / "out" / "README.md").read_text()
+    assert "completion_only_loss=True" in card
+    assert "assistant_only_loss=True" in card
+
+
+def test_a_turn_without_loss_in_between_gives_rows_per_turn_for_all(tmp_path: Path) -> None:
+    retried = trajectory("r", turns=retry(), pivot_turn=1)
+    rows, _ = export(tmp_path, greeted(), retried, keep_masked=False)
+    assert [row["turn"] for row in rows] == [1, 2, 1, 2]
+
+
+def test_a_greeting_that_is_learnt_as_it_is_stands_in_no_prompt(tmp_path: Path) -> None:
+    """`whole` leaves it out, as before."""
+    rows, report = export(
+        tmp_path, greeted(), trajectory("whole"), unroll="whole", keep_masked=False
+    )
+    assert [row["trajectory_id"] for row in rows] == ["whole"]
+    assert report.left_out == {"masked_turns:canned_greeting": 1}
+
+
+def test_a_form_without_a_context_says_which_has_one(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be written with a context; trl can"):
+        export(tmp_path, greeted(), form="axolotl", unroll="context")

@@ -205,11 +205,6 @@ def test_a_cut_archive_is_refused_whole(tmp_path: Path, pack: Any, share: float)
         (b'{"simulations": [], "info": {}}', "empty"),
         (b'{"simulations": 3, "info": {}}', "unknown_format"),
         (b"[1, 2]", "unknown_format"),
-        (
-            b'{"messages": [{"role": "assistant", "content": null, "tool_calls": [{"name": "f", '
-            b'"arguments": {}}]}]}',
-            "unknown_format",
-        ),
     ],
 )
 def test_a_file_that_nobody_reads_is_one_rejection(

@@ -73,9 +73,9 @@ def test_in_text_format_only_the_task_and_interruptions_are_the_users(tmp_path: 
     )
     heard = [(o.content, o.source) for turn in trajectory.turns for o in turn.observations]
     assert heard == [
-        ("a.py", Source.ENVIRONMENT),
+        ("a.py", Source.TOOL),
         ("Not so fast.", Source.USER),
-        ("diff", Source.ENVIRONMENT),
+        ("diff", Source.TOOL),
     ]
     assert trajectory.turns[0].usage == Usage(7, 0, 0, 1, 0.25)
     assert (trajectory.totals.cost_usd, trajectory.sampling, trajectory.source.split(":")[0]) == (

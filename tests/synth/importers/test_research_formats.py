@@ -110,17 +110,35 @@ def test_named_agents_are_turns_and_the_terminal_answers_them(tmp_path: Path) ->
     ) == ("failure", 1, 2)
 
 
-def test_the_hand_crafted_half_names_its_agents_by_role(tmp_path: Path) -> None:
+def test_an_agent_that_speaks_in_a_role_is_the_agent(tmp_path: Path) -> None:
     history = [
         {"content": "q", "role": "human"},
         {"content": "go", "role": "Orchestrator (thought)"},
     ]
     ((found,), _) = load(tmp_path, blame(history=history, mistake_step="1"))
-    assert [turn.agent for turn in found.trajectory.turns] == ["Orchestrator (thought)"]
-    assert (found.trajectory.opening[0].content, found.trajectory.benchmark) == (
-        "q",
-        "who-and-when/hand-crafted",
-    )
+    assert [turn.agent for turn in found.trajectory.turns] == ["Orchestrator"]
+    assert (found.trajectory.opening[0].content, found.trajectory.benchmark) == ("q", None)
+    assert [mark.detail for mark in found.marks if mark.metric == "speaker_role"] == [
+        {"agent": "Orchestrator", "role": "thought"}
+    ]
+
+
+@pytest.mark.parametrize(
+    "blamed", ["WebSurfer", "Web Surfer", "web_surfer", "WebSurfer (-> Orchestrator)"]
+)
+def test_the_blamed_agent_is_the_one_that_spoke_however_it_is_spelled(
+    tmp_path: Path, blamed: str
+) -> None:
+    history = [
+        {"content": "q", "role": "human"},
+        {"content": "look", "role": "Orchestrator (-> WebSurfer)"},
+        {"content": "found", "role": "WebSurfer"},
+        {"content": "exit 1", "role": "ComputerTerminal"},
+    ]
+    ((found,), _) = load(tmp_path, blame(history=history, mistake_step="2", mistake_agent=blamed))
+    assert [turn.agent for turn in found.trajectory.turns] == ["Orchestrator", "WebSurfer"]
+    assert (found.marks[0].blamed, found.marks[0].turn) == ("WebSurfer", 1)
+    assert found.trajectory.turns[1].observations[0].source == "environment"
 
 
 @pytest.mark.parametrize(

@@ -85,8 +85,13 @@ def test_real_files_come_in_as_their_raw_history_says(path: Path) -> None:
     trajectory = found.trajectory
     said = [m for m in raw["history"] if not m.get("is_demo")]
     answers = [m for m in said if m["role"] == "assistant"]
-    assert [t.content for t in trajectory.turns] == [m["content"] for m in answers]
-    assert [c.call_id for t in trajectory.turns for c in t.tool_calls] == [
+    written = [m["action"] for m in answers if m.get("action") and not m.get("tool_calls")]
+    in_text = [t for t in trajectory.turns if t.tool_calls and t.raw is not None]
+    assert [t.tool_calls[0].parsed()["command"] for t in in_text] == written
+    assert [t.content if t.raw is None else t.raw for t in trajectory.turns] == [
+        m["content"] for m in answers
+    ]
+    assert [c.call_id for t in trajectory.turns if t.raw is None for c in t.tool_calls] == [
         c["id"] for m in answers for c in m.get("tool_calls") or []
     ]
     assert trajectory.system_prompt == said[0]["content"]
@@ -105,7 +110,7 @@ def test_real_files_come_in_as_their_raw_history_says(path: Path) -> None:
 @needs_real_data
 def test_the_folder_adds_up() -> None:
     """Counted with a script of its own: in 22 files 230 assistant messages that are no
-    demonstration, with 44 calls in five files.
+    demonstration, with 44 calls in five files; the others act in their text, each in one command.
     """
     found = list(imported([FOLDER]))
     assert [f for f in found if isinstance(f, Rejection)] == []
@@ -114,7 +119,7 @@ def test_the_folder_adds_up() -> None:
         len(good),
         sum(len(t.turns) for t in good),
         sum(len(u.tool_calls) for t in good for u in t.turns),
-    ) == (22, 230, 44)
+    ) == (22, 230, 230)
     assert {t.outcome.value for t in good} == {"unknown"}
     assert Counter(t.termination.value for t in good) == {"agent_stop": 21, "unreported": 1}
     assert Counter(t.benchmark for t in good) == {
@@ -131,12 +136,13 @@ def test_demonstrations_are_left_out_and_the_shell_is_not_the_user(tmp_path: Pat
     trajectory = found.trajectory
     assert (trajectory.system_prompt, found.task.goal) == ("Fix it.", "The button is broken.")
     assert trajectory.opening == (Observation("The button is broken.", Source.USER),)
-    assert [t.content for t in trajectory.turns] == [
+    assert [t.content for t in trajectory.turns] == ["Look.", "Done."]
+    assert [t.raw for t in trajectory.turns] == [
         "Look.\n```\nls\n```",
         "Done.\n```\nsubmit\n```",
     ]
     assert trajectory.turns[0].observations == (
-        Observation("a.py\n(Current directory: /shop)", Source.ENVIRONMENT),
+        Observation("a.py\n(Current directory: /shop)", Source.TOOL, "call_0_0"),
     )
     assert {mark.metric: mark.value for mark in found.marks if mark.turn is None} == {
         "demonstrations_left_out": 1.0,
@@ -147,7 +153,7 @@ def test_demonstrations_are_left_out_and_the_shell_is_not_the_user(tmp_path: Pat
 def test_the_answer_to_the_last_action_and_times_come_from_the_steps(tmp_path: Path) -> None:
     (found,), _ = read_document(tmp_path, run())
     assert found.trajectory.turns[1].observations == (
-        Observation("diff --git a/a.py", Source.ENVIRONMENT),
+        Observation("diff --git a/a.py", Source.TOOL, "call_1_0"),
     )
     assert [(m.metric, m.value, m.turn) for m in found.marks if m.turn is not None] == [
         ("execution_time_s", 0.25, 0)
@@ -239,7 +245,7 @@ def test_the_attempts_of_a_retry_run_are_trials_of_one_task(tmp_path: Path) -> N
         ("(Current directory: /django__django-extensions)", None, None),
         ("(Current directory: /testbed)", None, "swe-bench/unknown"),
         ("ls", "sympy__sympy-20590", "swe-bench/test"),
-        ("ls", "mine__shop-12", "swe-bench/unknown"),
+        ("ls", "mine__shop-12", None),
         ("ls", "shop", None),
     ],
 )

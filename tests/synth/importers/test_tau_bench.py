@@ -139,7 +139,7 @@ def test_a_record_becomes_a_task_with_gold_actions_and_an_attempt(tmp_path: Path
         "tau_bench/retail",
         "Cancel it.",
         "import",
-        "tau-bench/retail",
+        None,
     )
     assert task.gold is not None
     assert [(c.name, c.arguments) for c in task.gold] == [("cancel", '{"id": "#1"}')]
@@ -219,7 +219,7 @@ def test_one_task_number_with_two_instructions_is_two_tasks(tmp_path: Path) -> N
         ({"traj": [{"role": "user", "content": "hi"}]}, "no_turns"),
         ({"reward": "1.0"}, "bad_record"),
         ({"info": {"task": {}}}, "bad_record"),
-        ({"traj": [{"role": "agent", "content": "hi"}]}, "bad_record"),
+        ({"traj": [{"role": "critic", "content": "hi"}]}, "bad_record"),
     ],
 )
 def test_an_attempt_without_a_result_is_refused_and_the_others_come_in(
@@ -254,6 +254,6 @@ def test_the_model_is_what_the_file_name_claims_or_unknown(
     assert (found.trajectory.model, found.trajectory.sampling) == (model, sampling)
 
 
-def test_a_policy_that_names_no_domain_is_an_unknown_test_set(tmp_path: Path) -> None:
+def test_a_policy_that_names_no_domain_is_of_no_known_one(tmp_path: Path) -> None:
     ((found,), _) = load(tmp_path, [result(traj=result()["traj"][1:])])
-    assert (found.task.env, found.task.benchmark) == ("tau_bench/unknown", "tau-bench/test")
+    assert (found.task.env, found.task.benchmark) == ("tau_bench/unknown", None)

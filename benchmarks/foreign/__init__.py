@@ -1,0 +1,1 @@
+"""What comes of trajectories that people have already: doors, comparisons, filters, pace."""

@@ -1,0 +1,72 @@
+"""What a judge is asked about one turn: whether it shows that the agent had been told something."""
+
+import msgspec
+
+from synth.engine.asking import RoleRequest, json_reply, prompt
+from synth.schemas import Completion, Trajectory, content_hash
+from synth.text.leaks import Leak
+from synth.text.transcript.log import log_of, quoted
+
+PURPOSE = "leaks"
+_SCHEMA = {
+    "type": "object",
+    "properties": {"reason": {"type": "string"}, "leaks": {"type": "boolean"}},
+    "required": ["reason", "leaks"],
+    "additionalProperties": False,
+}
+FORM = {
+    "response_format": {
+        "type": "json_schema",
+        "json_schema": {"name": "leaks", "strict": True, "schema": _SCHEMA},
+    }
+}
+"""Asks a server of OpenAI's form for an object; the prompt says the same in words."""
+
+
+class _Reply(msgspec.Struct, forbid_unknown_fields=True):
+    """What is answered about a turn."""
+
+    reason: str
+    leaks: bool
+
+
+def read(completion: Completion) -> bool:
+    """Whether a reply sees a leak. Raises `UnreadableError` for another form."""
+    return json_reply(completion, _Reply).leaks
+
+
+def about_turn(trajectory: Trajectory, leak: Leak, draw: int, temperature: float) -> RoleRequest:
+    """One draw about a suspected turn: the log as far as it, and what the agent was whispered."""
+    turns = tuple(turn for turn in trajectory.turns if turn.index <= leak.turn)
+    # what a tool answers to the turn was not known when it was written
+    last = msgspec.structs.replace(turns[-1], observations=())
+    shown = msgspec.structs.replace(trajectory, turns=(*turns[:-1], last))
+    log = f"{quoted(trajectory.system_prompt or '')}\n{log_of(shown)}"
+    written = f"step {leak.turn}; look above all at {quoted(leak.what[:400])}"
+
+    return question(
+        trajectory.trajectory_id, log, trajectory.guidance or "", written, draw, temperature
+    )
+
+
+def question(
+    subject: str, log: str, lesson: str, written: str, draw: int, temperature: float
+) -> RoleRequest:
+    """What is asked of a real turn, and of one that was planted."""
+    parts = [
+        f"What everybody can see:\n{log}",
+        f"What the agent alone was told, as a JSON string:\n{quoted(lesson)}",
+        f"What the agent wrote:\n{written}",
+    ]
+    seed = int(content_hash([PURPOSE, subject, written, draw], size=4), 16) % 2**31
+
+    return RoleRequest(
+        purpose=PURPOSE,
+        subject_id=subject,
+        messages=[
+            {"role": "system", "content": prompt("judge/leaks")},
+            {"role": "user", "content": "\n\n".join(parts)},
+        ],
+        sampling={"temperature": temperature, "seed": seed, "extra": FORM},
+        draw=draw,
+    )

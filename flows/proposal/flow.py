@@ -1,0 +1,112 @@
+"""A flow that fits what a run holds: which filters have something to say, and which datasets there
+are rows for; as a flow.yaml that its reader can keep and change.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+import yaml
+
+from synth.exporters.doors import DoorTable, door_table
+from synth.exporters.kind import RowSettings
+from synth.flows.bindings import Bindings
+from synth.flows.flow_file import flow_of
+from synth.flows.own_flow import Settings, put_settings
+from synth.flows.proposal.survey import Survey, survey
+from synth.flows.resolve import resolve
+from synth.flows.stages.export import ExportSettings, exports_among
+from synth.ledger.ledger import Ledger
+from synth.schemas import Flow, printable
+
+NAME, WHERE = "curate", "the proposed flow"
+TESTED = ("dpo", "kto", "prm")
+"""Kinds that accepted tests give rows for."""
+OBSERVED = ("dpo_observed", "kto_observed")
+"""Kinds that collected trials give rows for, which no test has confirmed: only where asked for."""
+JUDGE, STUDENT = "judge", "student"
+
+
+class FlowProposal(msgspec.Struct, frozen=True):
+    """The flow, the words in which it can be kept, and what was seen."""
+
+    flow: Flow
+    text: str
+    survey: Survey
+
+
+def proposal(
+    ledger: Ledger, bindings: Bindings, settings: Settings = (), *, compare: bool = False
+) -> FlowProposal:
+    """What to do with what a ledger holds. `settings`: in place of the proposed ones; a model for
+    the role `judge` or `student` is used, so its filter is proposed with it. `compare`: comparisons
+    of collected trials too. Raises `ConfigError` for settings that do not fit.
+    """
+    found = survey(ledger, bindings)
+    asked: dict[str, Any] = {}
+    put_settings(asked, _of_models(settings))
+    models = asked.get("models") or {}
+    content: dict[str, Any] = {
+        "name": NAME,
+        **({"models": models} if models else {}),
+        "stages": [
+            {"filter": [*_filters(found, models)]},
+            {"export": {"kinds": [*_kinds(found, compare=compare)]}},
+        ],
+    }
+    put_settings(content, settings)
+
+    return FlowProposal(flow_of(content, (), WHERE), _written(content, found), found)
+
+
+def _of_models(settings: Settings) -> Settings:
+    """Those that name a model for a role."""
+    if isinstance(settings, Mapping):
+        return {name: value for name, value in settings.items() if _names_model(str(name))}
+    return [written for written in settings if _names_model(written)]
+
+
+def _names_model(written: str) -> bool:
+    return written.partition("=")[0].partition(".")[0] == "models"
+
+
+def doors_of(ledger: Ledger, flow: Flow) -> DoorTable:
+    """The doors under the settings of the flow's first export of chats."""
+    _, stages = resolve(flow, collect=False)
+    chats = [one for _, one in exports_among(stages) if "sft" in one.kinds]
+    return door_table(ledger, _rows(chats[0]) if chats else None)
+
+
+def _rows(settings: ExportSettings) -> RowSettings:
+    names = set(RowSettings.model_fields)
+    return RowSettings(**settings.model_dump(include=names))
+
+
+def _filters(found: Survey, models: Mapping[str, Any]) -> Iterator[Any]:
+    """In the order of their cost: who has no world or no model to ask is not proposed."""
+    yield "solved"
+    if found.worlds:
+        yield "reexecuted"
+    # a success and the failure beside it are no copies of each other
+    yield {"duplicates": {"across_outcomes": False}}
+    yield "secrets"
+    if JUDGE in models:
+        yield "rubric"
+    if STUDENT in models:
+        yield "rank_surprisal"
+
+
+def _kinds(found: Survey, *, compare: bool) -> Iterator[str]:
+    yield "sft"
+    if found.tested:
+        yield from TESTED
+    if compare:
+        yield from OBSERVED
+
+
+def _written(content: Mapping[str, Any], found: Survey) -> str:
+    """As a flow.yaml, under what was seen. Names that data gave stay within their comment line."""
+    seen = "".join(f"# {printable(' '.join(line.split()))}\n" for line in found.lines())
+    return f"# Proposed by `synth curate RUN`, for:\n{seen}" + yaml.safe_dump(
+        dict(content), sort_keys=False, default_flow_style=None, allow_unicode=True, width=100
+    )

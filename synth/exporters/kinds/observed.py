@@ -1,0 +1,63 @@
+"""Data sets of comparisons that collected trials suggest and no test has confirmed, kinds of their
+own: `dpo_observed`, and the same acts one by one, `kto_observed`.
+"""
+
+from collections.abc import Iterator
+
+from synth.datasets.release import LABELLED_TURNS
+from synth.exporters.kind import Kind
+from synth.exporters.kinds.labelled import LabelledRow, pair_settings, texts_of, told_rows
+from synth.exporters.tally import ExportCounts
+from synth.ledger.ledger import Ledger
+from synth.pairs.observed.report import ObservedReport
+from synth.pairs.observed.rows import ObservedRow, observed_pairs
+from synth.pairs.observed.sides import ObservedSide
+
+
+def pairs(ledger: Ledger, tally: ExportCounts) -> Iterator[LabelledRow]:
+    """Both acts after the prompt that they share."""
+    for found in _found(ledger, tally):
+        sides = (found.chosen, found.rejected)
+        # a thought on one side alone would give the answer away
+        alike = bool(found.chosen.thought) is bool(found.rejected.thought)
+        row = LabelledRow(found.pair, found.prompt)
+        yield from told_rows(tally, row, found.pair.depth, sides, thoughts=alike)
+
+
+def sides(ledger: Ledger, tally: ExportCounts) -> Iterator[LabelledRow]:
+    """Each act by itself; whatever side a thought stands on alone, it is left out of both."""
+    for found in _found(ledger, tally):
+        alike = bool(found.chosen.thought) is bool(found.rejected.thought)
+        for good, turn in ((True, found.chosen), (False, found.rejected)):
+            row = LabelledRow(ObservedSide(found.pair, desirable=good), found.prompt)
+            yield from told_rows(tally, row, found.pair.depth, (turn,), thoughts=alike)
+
+
+def _found(ledger: Ledger, tally: ExportCounts) -> Iterator[ObservedRow]:
+    report = ObservedReport()
+    yield from observed_pairs(ledger, pair_settings(tally), report)
+    tally.take(report)
+    tally.remarks += report.remarks()
+
+
+DPO_OBSERVED = Kind(
+    name="dpo_observed",
+    rows=pairs,
+    texts=texts_of,
+    counts=lambda row, tally: {"trained_turns": 1, "joined": row.joined},
+    content=lambda row: row.label.pair_id,
+    rule=LABELLED_TURNS,
+)
+KTO_OBSERVED = Kind(
+    name="kto_observed",
+    rows=sides,
+    texts=texts_of,
+    counts=lambda row, tally: {
+        "trained_turns": 1,
+        "joined": row.joined,
+        "desirable": row.label.desirable,
+        "undesirable": not row.label.desirable,
+    },
+    content=lambda row: (row.label.pair.pair_id, row.label.desirable),
+    rule=LABELLED_TURNS,
+)

@@ -1,0 +1,1 @@
+"""Actions that a model wrote into its text, as the calls that they were."""

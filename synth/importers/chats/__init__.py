@@ -1,0 +1,1 @@
+"""Chats in whatever dialect: who said what, which tools were called, what they answered."""

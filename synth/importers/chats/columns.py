@@ -1,0 +1,96 @@
+"""Where a record has its chat, its tools and its verdict: under keys that are known, or that the
+user has named.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from synth.importers.chats.envelopes import speaker_of, unwrapped
+from synth.importers.chats.words import COLUMNS, NAMES
+from synth.importers.records import Object, inside
+
+_LOOKED_AT = 8
+"""Messages of a list that are looked at: real ones are chats from the start."""
+
+
+def column(value: Object, name: str, mapped: Mapping[str, str]) -> Any:
+    """What a record has under a column's keys; under the mapped one, a path, where there is one."""
+    if name in mapped:
+        return inside(value, mapped[name])
+    found = (value.get(key) for key in COLUMNS[name])
+    return next((one for one in found if one is not None), None)
+
+
+def chat_of(value: Any, mapped: Mapping[str, str] | None = None) -> list[Any] | None:
+    """The messages of a record, of which one may be JSON text; None where it holds none."""
+    if isinstance(value, list):
+        return value if is_chat(value) else None
+    if not isinstance(value, dict):
+        return None
+    if mapped and "messages" in mapped:
+        found = parsed(inside(value, mapped["messages"]))
+        return found if isinstance(found, list) else None
+
+    tried = (parsed(value.get(key)) for key in COLUMNS["messages"])
+    return next((one for one in tried if is_chat(one)), None)
+
+
+def messages_of(value: Any, mapped: Mapping[str, str]) -> list[Any]:
+    """The messages of a record of a format that is known already. Raises `ValueError` where it has
+    none, with the keys that it has.
+    """
+    found = chat_of(value, mapped)
+    if found is None:
+        found = parsed(column(value, "messages", mapped)) if isinstance(value, dict) else value
+    if isinstance(found, list):
+        return found
+
+    keys = (
+        ", ".join(map(repr, list(value)[:8])) if isinstance(value, dict) else type(value).__name__
+    )
+    looked = mapped.get("messages", "messages, conversations, trajectory, ...")
+    raise ValueError(f"no list of messages under {looked}: the record has {keys}")
+
+
+def is_chat(value: Any) -> bool:
+    """Whether a value is a list of messages: each has a known role and something said or called."""
+    if not isinstance(value, list) or not value:
+        return False
+    return all(_is_message(one) for one in value[:_LOOKED_AT])
+
+
+def _is_message(value: Any) -> bool:
+    try:
+        message = unwrapped(value)
+        return isinstance(message, dict) and speaker_of(message) is not None
+    except RecursionError:
+        return False
+
+
+def parsed(value: Any) -> Any:
+    """A value, or what its text says where that is JSON: of a list, each of its texts."""
+    if isinstance(value, str):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
+        return [parsed(one) for one in value]
+    return value
+
+
+def names_of(value: Any) -> tuple[str, ...]:
+    """What a record calls itself, under any of the keys that name one, also within `info`,
+    `metadata` and the like.
+    """
+    found: dict[str, None] = {}
+    if isinstance(value, dict):
+        holders = [value, *(value.get(key) for key in ("info", "metadata", "extra_info", "meta"))]
+        for holder in (one for one in holders if isinstance(one, dict)):
+            for key in NAMES:
+                name = holder.get(key)
+                if isinstance(name, str | int) and not isinstance(name, bool) and name != "":
+                    found[str(name)] = None
+
+    return tuple(found)

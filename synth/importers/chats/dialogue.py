@@ -1,0 +1,125 @@
+"""A list of messages of any dialect as one conversation."""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from synth.importers.actions.reading import read_actions
+from synth.importers.chats.blocks import Said, as_text, said
+from synth.importers.conversation import ConversationBuilder, joined
+from synth.importers.records import Object
+
+_THOUGHT = re.compile(r"\A\s*<(think|thinking)>(?P<thought>.*?)</\1>\s*", re.DOTALL)
+_RESPONSE = re.compile(r"<tool_response>\s*(?P<answer>.*?)\s*</tool_response>", re.DOTALL)
+_BETWEEN = "\n</tool_response>\n<tool_response>\n"
+LOSS = {"weight": "zero_weight", "training": "not_trained"}
+"""Keys of an answer that say whether it carries loss (OpenAI's fine-tuning, Axolotl), and the mask
+of those that do not.
+"""
+
+
+def dialogue(
+    messages: Sequence[Any], system: Any = None, *, actions: bool = True
+) -> ConversationBuilder:
+    """The messages in a builder, `system` before them where they have no system prompt themselves;
+    `actions`: those that stand in texts become calls. Raises `ValueError`, with a message's index.
+    """
+    chat = ConversationBuilder()
+    read = []
+
+    for index, message in enumerate(messages):
+        if not isinstance(message, dict):
+            raise ValueError(f"message {index} is {type(message).__name__}, no object")
+        try:
+            read.append(said(message))
+        except ValueError as error:
+            raise ValueError(f"message {index}: {error}") from error
+
+    if system and not (read and read[0].role == "system"):
+        chat.say("system", as_text(system))
+
+    known: set[Any] = set()
+    for index, (one, message) in enumerate(zip(read, messages, strict=True)):
+        if one.role == "assistant":
+            _answered(chat, one, message | {"at": index})
+            known |= {call["id"] for call in one.calls if call["id"]}
+        else:
+            _heard(chat, one, message, known)
+
+    if actions:
+        read_actions(chat.messages)
+    return chat
+
+
+def _answered(chat: ConversationBuilder, one: Said, message: Object) -> None:
+    """Adds an answer of the model. An inline thought becomes one; the text as it stood is kept."""
+    text, thought, raw = one.text, joined(*one.thoughts), list(one.unread)
+    inline = _THOUGHT.match(text or "")
+    written: Any = raw or None
+
+    if inline is not None and thought is None:
+        thought = inline["thought"].strip("\n") or None
+        written = text if not raw else [*raw, {"type": "text", "text": text}]
+        text = (text or "")[inline.end() :] or None
+
+    about: Object = {"mask": _unweighted(message) or one.mask, "raw": written}
+    chat.answer(text, thought=thought, calls=one.calls, **about)
+    if one.name is not None:
+        chat.messages[-1]["name"] = one.name
+
+    for answer in one.answers:
+        chat.result(answer.content, answer.call_id, name=answer.name, error=answer.error)
+
+
+def _unweighted(message: Object) -> str | None:
+    """The mask of an answer without loss. Raises `ValueError` where it says neither yes nor no."""
+    found = None
+    for key, mask in LOSS.items():
+        weight = message.get(key)
+        if weight not in (None, 0, 1):
+            raise ValueError(f"message {message['at']}: {key} {weight!r} is neither 0 nor 1")
+        if weight == 0:
+            found = found or mask
+
+    return found
+
+
+def _heard(chat: ConversationBuilder, one: Said, message: Object, known: set[Any]) -> None:
+    """Adds what was said to the model: answers of tools before the words beside them."""
+    for answer in one.answers:
+        call_id = answer.call_id
+        if call_id is None and message.get("id") in known:  # some name the call by the answer's id
+            call_id = message["id"]
+        for content in _unpacked(answer.content):
+            named = call_id or _named(content)
+            chat.result(content, named, name=answer.name, error=answer.error)
+
+    if one.text is None and one.answers:
+        return
+    if one.role == "environment":
+        chat.harness(one.text)
+    else:
+        more = {} if one.name is None else {"name": one.name}
+        chat.say(one.role, one.text, **more)
+
+
+def _unpacked(content: str) -> list[str]:
+    """The answers that stand in tags within one message (Hermes), or with these between them
+    (LLaMA-Factory); the content itself, else.
+    """
+    if _BETWEEN in content and not content.lstrip().startswith("<tool_response>"):
+        return content.split(_BETWEEN)
+    found = [match["answer"] for match in _RESPONSE.finditer(content)]
+    return found if found and not _RESPONSE.sub("", content).strip() else [content]
+
+
+def _named(content: str) -> str | None:
+    """The call that an answer in Hermes' form names."""
+    if not content.startswith("{") or "tool_call_id" not in content:
+        return None
+    try:
+        named = json.loads(content).get("tool_call_id")
+    except (ValueError, RecursionError):
+        return None
+    return named if isinstance(named, str) and named else None

@@ -1,0 +1,189 @@
+"""A record that holds a chat -> a trajectory: its messages, tools, and what it claims."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from synth.importers.agents.swe_runs import swe_benchmark
+from synth.importers.attempt import OPEN_END, End, count_labels, end_of, entry
+from synth.importers.chats.columns import chat_of, column, messages_of, parsed
+from synth.importers.chats.dialogue import dialogue
+from synth.importers.chats.tools import tools_of
+from synth.importers.chats.words import ENDS
+from synth.importers.conversation import heard
+from synth.importers.records import (
+    Entry,
+    Found,
+    ImportedLabel,
+    ImportSettings,
+    Object,
+    Record,
+    each,
+    inside,
+)
+from synth.importers.verdicts import verdict
+from synth.schemas import Conversation, Source, content_hash
+
+_OUTCOMES = {"success": True, "failure": False, "unknown": None}
+STEP = "step_label"
+"""Metric of the labels of single turns."""
+PREFERRED = "preferred"
+"""Metric of the labels that say which of two answers somebody preferred."""
+
+
+class _Masked(msgspec.Struct):
+    turn: int
+    reason: str
+
+
+def chats(record: Record, settings: ImportSettings, *, name: str) -> Found:
+    """The chat of a record; of a comparison, both its answers after what came before them."""
+    value = record.value
+    sides = [key for key in ("chosen", "rejected") if key in value] if _is_dict(value) else []
+    before = _prompt(value) if _is_dict(value) else None
+
+    if sides and (before is not None or chat_of(value) or chat_of(value[sides[0]])):
+        return _compared(record, settings, sides, before or chat_of(value) or [], name)
+    if _is_dict(value) and isinstance(parsed(value.get("step_messages")), list):
+        return _steps(record, settings, name)
+    if before is not None and value.get("completion") is not None:
+        messages = [*_context(before), *_side(value["completion"])]
+        label = value.get("label", value.get("kto_tag"))
+        marks = [ImportedLabel(PREFERRED, float(label))] if isinstance(label, bool) else []
+        return _chat(record, messages, settings, name=name, marks=marks)
+
+    messages = messages_of(value, settings.columns)
+    label = value.get("kto_tag") if _is_dict(value) else None
+    marks = [ImportedLabel(PREFERRED, float(label))] if isinstance(label, bool) else []
+    return _chat(record, messages, settings, name=name, marks=marks)
+
+
+def _steps(record: Record, settings: ImportSettings, name: str) -> Entry:
+    """Labelled steps after their context: a label for each of the last answers."""
+    value = record.value
+    before, after = (parsed(value.get(key)) for key in ("prompt_messages", "step_messages"))
+    messages = [*_context(before or []), *after]
+    answers = sum(_is_dict(one) and one.get("role") == "assistant" for one in messages)
+    labels = [float(one) for one in value.get("labels") or ()]
+    first = answers - len(labels)
+    marks = [ImportedLabel(STEP, one, first + at) for at, one in enumerate(labels)]
+    return _chat(record, messages, settings, name=name, marks=marks)
+
+
+def _compared(
+    record: Record, settings: ImportSettings, sides: list[str], before: list[Any], name: str
+) -> Iterator[Entry]:
+    """Each side of a comparison, with a label that says which was preferred."""
+    shared = {key: one for key, one in record.value.items() if key not in ("chosen", "rejected")}
+    for side in sides:
+        messages = [*_context(before), *_side(record.value[side])]
+        part = record.part(side, shared | {"messages": messages})
+        marks = [ImportedLabel(PREFERRED, float(side == "chosen"))]
+        read = partial(_chat, messages=messages, settings=settings, name=name, marks=marks)
+        yield from each([part], read)
+
+
+def _context(messages: list[Any]) -> list[Any]:
+    """What stood before an answer that is trained on: it carries no loss itself."""
+    return [one | {"training": False} if _is_dict(one) else one for one in messages]
+
+
+def _prompt(value: Object) -> list[Any] | None:
+    """What stands before the answers, as messages."""
+    prompt = parsed(value.get("prompt"))
+    if isinstance(prompt, str) and prompt:
+        return [{"role": "user", "content": prompt}]
+    return prompt if isinstance(prompt, list) and prompt else None
+
+
+def _side(value: Any) -> list[Any]:
+    value = parsed(value)
+    if isinstance(value, str):
+        return [{"role": "assistant", "content": value}]
+    return value if isinstance(value, list) else [value]
+
+
+def _chat(
+    record: Record,
+    messages: list[Any],
+    settings: ImportSettings,
+    *,
+    name: str,
+    marks: list[ImportedLabel] | None = None,
+) -> Entry:
+    value: Object = record.value if _is_dict(record.value) else {}
+    told = partial(column, value, mapped=settings.columns)
+    conversation = dialogue(messages, parsed(told("system"))).conversation()
+    conversation = _masked(conversation, value.get("masked_turns"))
+    reward = msgspec.convert(told("reward"), float | None, strict=False)
+
+    # what was first said, under the system prompt that stood before it
+    prompt = conversation.system_prompt or ""
+    said = (one.content for one in heard(conversation) if one.source is not Source.TOOL)
+    instance = inside(value, "instance_id", str)
+    stamp = inside(value, "benchmark", str) or None
+
+    return entry(
+        record,
+        name,
+        conversation,
+        goal=next(filter(None, said), prompt),
+        benchmark=stamp or swe_benchmark(instance, value.get("image"), conversation.turns)
+        if instance
+        else stamp,
+        split=told("split") if isinstance(told("split"), str) else None,
+        task={"env_config": {"system_prompt": content_hash(prompt)}},
+        marks=[*(marks or ()), *count_labels(conversation)],
+        passed=_passed(value, told("success"), reward, settings),
+        reward=reward,
+        end=_end(told("exit")),
+        fault_detail=str(told("exit")),
+        model=told("model") if isinstance(told("model"), str) else None,
+        tools=msgspec.convert(tools_of(told("tools")), tuple[Object, ...]),
+        no_turns="no assistant message",
+    )
+
+
+def _is_dict(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _end(said: Any) -> End:
+    """How the record says that the attempt ended; open where it uses no word that is known."""
+    word = said.strip().lower() if isinstance(said, str) else ""
+    if word.startswith("submitted (") and word.endswith(")"):
+        word = word[len("submitted (") : -1]
+    return end_of(ENDS[word]) if word in ENDS else OPEN_END
+
+
+def _passed(
+    value: Object, success: Any, reward: float | None, settings: ImportSettings
+) -> bool | None:
+    """What the record claims: `outcome` before `success` before `reward`. Raises `ValueError` for
+    an outcome it cannot have.
+    """
+    outcome = value.get("outcome")
+    if isinstance(outcome, str):
+        if outcome not in _OUTCOMES:
+            raise ValueError(f"outcome {outcome!r} is none of {', '.join(_OUTCOMES)}")
+        return _OUTCOMES[outcome]
+
+    return settings.passed(reward) if success is None else verdict(success, "success")
+
+
+def _masked(conversation: Conversation, masked: Any) -> Conversation:
+    """The conversation with a mask on each turn that the record names. Raises `ValueError`."""
+    turns = list(conversation.turns)
+    named = msgspec.convert(parsed(masked) or [], list[_Masked])
+    for at, mask in sorted((one.turn, one.reason) for one in named):
+        if not 0 <= at < len(turns):
+            raise ValueError(
+                f"masked_turns names turn {at}, the chat has {len(turns)} turns, counted from 0"
+            )
+        greets = turns[at].mask == "canned_greeting"
+        turns[at] = replace(turns[at], mask=turns[at].mask if greets else mask)
+
+    return replace(conversation, turns=tuple(turns))

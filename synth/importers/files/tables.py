@@ -1,0 +1,143 @@
+"""Tables -> JSON records, a row each: Parquet, Arrow (what `save_to_disk` writes), CSV.
+
+A key that a row of a struct has no value for is left out: Arrow merges the keys of all rows, and
+fills the gaps with null. Memory is bounded by a batch of rows.
+"""
+
+import base64
+import csv
+import io
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from synth.importers.chats.words import COLUMNS, NAMES
+from synth.importers.files.decompression import Unpacked
+from synth.importers.files.json_value import value_at
+from synth.importers.records import ImportSettings, Object, Record, Rejection
+from synth.schemas import content_hash, valid_text
+
+_ROWS = 64
+_SIGNS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "stream"}
+"""The first bytes of Parquet, of an Arrow file, and of an Arrow stream."""
+_HEADS = {*NAMES, *(name for names in COLUMNS.values() for name in names), "input", "prompt"}
+"""Names by one of which the first line of a CSV is known."""
+
+
+def table_kind(head: bytes, *, loose: bool = False) -> str | None:
+    """`parquet`, `arrow`, `stream`, `csv`, or None where the first bytes are none of these;
+    `loose`: any line of names is the head of a CSV.
+    """
+    binary = next((kind for sign, kind in _SIGNS.items() if head.startswith(sign)), None)
+    if binary is not None:
+        return binary
+
+    first = head.split(b"\n", 1)[0].decode("utf-8", "replace").lstrip("\ufeff").strip()
+    if first.startswith(("{", "[")) or "," not in first:
+        return None
+    names = next(csv.reader([first]), [])
+    return "csv" if loose or {name.strip() for name in names} & _HEADS else None
+
+
+def rows(file: Unpacked, kind: str, settings: ImportSettings) -> Iterator[Record | Rejection]:
+    """Every row of a table as a record at `row<n>`, counted from 0; a damaged table is a rejection
+    of the whole file.
+    """
+    place = 0
+    try:
+        for value in _csv(file) if kind == "csv" else _arrow(file, kind):
+            record = file.record(f"row{place}")
+            place += 1
+            yield _row(record, value, settings.max_record_bytes)
+        if not place:
+            yield file.record("file").rejected("empty", "a table without rows")
+    except (ValueError, OSError, KeyError, NotImplementedError, csv.Error) as error:
+        detail = f"row {place}: {type(error).__name__}: {error}"
+        yield file.record("file").rejected("damaged_file", detail)
+
+
+def _row(record: Record, value: Object, limit: int) -> Record | Rejection:
+    """The record of a row; a lone surrogate becomes U+FFFD."""
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        return record.rejected("bad_record", f"no JSON value: {error}")
+    if len(text) > limit:
+        return record.rejected("record_too_large", f"more than {limit} bytes")
+
+    clean = valid_text(text)
+    value = value if clean == text else json.loads(clean)
+    content = content_hash(value)
+    return Record(record.file, record.sha, record.locator, value, content, clean != text)
+
+
+def _arrow(file: Unpacked, kind: str) -> Iterator[Object]:
+    """The rows of a Parquet or Arrow file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with file.open() as stream:
+        source: Any = stream if stream.seekable() else io.BytesIO(stream.read())
+        if kind == "parquet":
+            batches = pq.ParquetFile(source).iter_batches(batch_size=_ROWS)
+        elif kind == "arrow":
+            opened = pa.ipc.open_file(source)
+            batches = map(opened.get_batch, range(opened.num_record_batches))
+        else:
+            batches = iter(pa.ipc.open_stream(source))
+
+        for batch in batches:
+            columns = [(field.name, field.type) for field in batch.schema]
+            for start in range(0, batch.num_rows, _ROWS):
+                for row in batch.slice(start, _ROWS).to_pylist():
+                    file.read = min(file.size, file.read + batch.nbytes // max(1, batch.num_rows))
+                    yield {
+                        name: plain(row[name], held)
+                        for name, held in columns
+                        if row[name] is not None
+                    }
+
+
+def plain(value: Any, held: Any) -> Any:
+    """An Arrow value of a type as JSON: JSON columns decoded, keys without a value left out."""
+    import pyarrow as pa
+
+    types = pa.types
+    if value is None:
+        return None
+    if isinstance(held, pa.BaseExtensionType):
+        if held.extension_name == "arrow.json":
+            return json.loads(value) if isinstance(value, str) else value
+        return plain(value, held.storage_type)
+    if types.is_struct(held):
+        fields = ((field.name, field.type) for field in held)
+        return {
+            name: plain(value[name], inner) for name, inner in fields if value[name] is not None
+        }
+    if types.is_map(held):
+        return {str(key): plain(one, held.item_type) for key, one in value}
+    if types.is_list(held) or types.is_large_list(held) or types.is_fixed_size_list(held):
+        return [plain(one, held.value_type) for one in value]
+    if types.is_dictionary(held):
+        return plain(value, held.value_type)
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    return value if isinstance(value, str | int | float | bool) else str(value)
+
+
+def _csv(file: Unpacked) -> Iterator[Object]:
+    """The rows of a CSV; a cell that is a JSON object or array is read as one."""
+    csv.field_size_limit(min(sys.maxsize, 1 << 31))
+    with file.open() as stream:
+        text = io.TextIOWrapper(stream, "utf-8-sig", newline="")
+        for row in csv.DictReader(text, strict=True):
+            file.read = min(file.size, file.read + sum(len(cell or "") for cell in row.values()))
+            yield {key: _cell(cell) for key, cell in row.items() if key is not None and cell}
+
+
+def _cell(cell: str) -> Any:
+    if not cell.startswith(("{", "[")):
+        return cell
+    value, end = value_at(cell)
+    return value if end == len(cell.rstrip()) else cell

@@ -1,0 +1,1 @@
+"""Which public benchmark a task is one of, by what it says."""

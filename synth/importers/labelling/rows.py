@@ -1,0 +1,172 @@
+"""What a file of labels says of one trajectory."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from synth.importers.chats.columns import parsed
+from synth.importers.chats.words import COLUMNS, NAMES
+from synth.importers.records import Object, Record, is_object
+from synth.importers.verdicts import verdict
+
+_KEYS = (*NAMES, "key", "trajectory", "traj", "episode", "filename", "file_name")
+_SUCCESS = (*COLUMNS["success"], "verdict", "outcome", "label", "correct", "is_correct", "result")
+_REWARD = ("reward", "rewards", "score")
+SAYS = frozenset((*_SUCCESS, *_REWARD))
+"""Names of columns that say something of a trajectory."""
+_STEPS = ("steps", "step_labels", "turns", "turn_labels", "per_step", "process_labels")
+_PLACES = (("line", "line"), ("row", "row"), ("record", ""))
+"""Columns that say which record of a file is meant, and how its place begins."""
+_STEP = ("turn", "step", "turn_index", "step_index", "message")
+_VALUE = ("label", "value", "score", "reward", "success", "correct", "rating")
+
+
+class Step(msgspec.Struct, frozen=True):
+    """A label of one turn, counted from 0; `message` counts the source's messages instead."""
+
+    place: int
+    value: float | None
+    metric: str = "step_label"
+    is_message: bool = False
+    about: Object | None = None
+
+
+class LabelRow(msgspec.Struct, kw_only=True):
+    """`keys` name the trajectory, the likeliest first; `pattern` those whose path or id it fits.
+
+    `no_verdict` says why a row that is there holds none: the judge broke, and says nothing.
+    """
+
+    record: Record
+    keys: tuple[str, ...]
+    pattern: str | None = None
+    trial: int | None = None
+    success: bool | None = None
+    reward: float | None = None
+    split: str | None = None
+    steps: tuple[Step, ...] = ()
+    no_verdict: str | None = None
+    about: Object = {}
+
+    @property
+    def says(self) -> tuple[Any, ...]:
+        """What it claims, whatever it calls the trajectory."""
+        return (self.success, self.reward, self.split, self.steps, self.no_verdict)
+
+
+def generic(record: Record) -> LabelRow:
+    """A row with the usual names of columns. Raises `ValueError` for one that names no trajectory,
+    or says nothing of it.
+    """
+    value = record.value
+    if not isinstance(value, dict):
+        raise ValueError(f"a label is {type(value).__name__}, no object")
+
+    keys = tuple(dict.fromkeys(str(value[key]) for key in _KEYS if _is_name(value.get(key))))
+    pattern = value.get("pattern")
+    place = next(
+        (f"{sign}{value[key]}" for key, sign in _PLACES if _whole(value.get(key)) is not None), None
+    )
+    if place is not None:  # one record of a file that holds several
+        keys = (*(f"{one}#{place}" for one in keys), *keys)
+    if not keys and not isinstance(pattern, str):
+        raise ValueError(f"a label names no trajectory: none of {', '.join(_KEYS[:6])}, ..., path")
+
+    step = _own_step(value)
+    row = LabelRow(record=record, keys=keys, pattern=pattern, trial=_whole(value.get("trial")))
+    row.about = {
+        key: value[key] for key in ("annotator", "rater", "reason", "comment") if key in value
+    }
+    if step is not None:
+        row.steps = (step,)
+        return row
+
+    told = [key for key in _SUCCESS if value.get(key) is not None]
+    row.success = verdict(value[told[0]], told[0]) if told else None
+    row.reward = _reward(value)
+    row.split = value["split"] if isinstance(value.get("split"), str) and value["split"] else None
+    row.steps = tuple(steps(next((value[key] for key in _STEPS if value.get(key)), None)))
+    if not told and row.reward is None and row.split is None and not row.steps:
+        raise ValueError("a label says nothing: no success, reward, split or steps")
+    return row
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool) and value != ""
+
+
+def _whole(value: Any) -> int | None:
+    """A number of a trial, which CSV writes as text."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    return int(value) if isinstance(value, str) and re.fullmatch(r"\d+", value) else None
+
+
+def _reward(value: Mapping[str, Any]) -> float | None:
+    """The reward: a number, or the one of several that is called so."""
+    held = next((value[key] for key in _REWARD if value.get(key) is not None), None)
+    if isinstance(held, dict):
+        held = held.get("reward", next(iter(held.values())) if len(held) == 1 else None)
+    if held is None or held == "":
+        return None
+    if isinstance(held, bool):
+        return float(held)
+    try:
+        return float(held)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"reward {str(held)[:40]!r} is no number") from error
+
+
+def _own_step(value: Mapping[str, Any]) -> Step | None:
+    """The step that a row of its own labels, where it is one of a turn."""
+    key = next((key for key in _STEP if _whole(value.get(key)) is not None), None)
+    if key is None or any(name in value for name in _STEPS):
+        return None
+    return _step(value, key)
+
+
+def _step(value: Mapping[str, Any], key: str) -> Step:
+    held = next((value[name] for name in _VALUE if value.get(name) is not None), None)
+    metric = value.get("metric")
+    about = {name: value[name] for name in ("reason", "comment", "category") if value.get(name)}
+    return Step(
+        _whole(value[key]) or 0,
+        _number(held),
+        metric if isinstance(metric, str) and metric else "step_label",
+        key == "message",
+        about or None,
+    )
+
+
+def steps(value: Any) -> Iterator[Step]:
+    """Labels of turns: a list with one for each turn, null for none; a list of objects that name
+    theirs; an object by turn. Raises `ValueError`.
+    """
+    value = parsed(value)
+    if value is None:
+        return
+    if isinstance(value, dict):
+        value = [{"turn": place, "value": one} for place, one in value.items()]
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        raise ValueError("step labels are neither a list nor an object")
+
+    for place, one in enumerate(value):
+        if not is_object(one):
+            if one is not None:
+                yield Step(place, _number(one))
+            continue
+        key = next((key for key in _STEP if _whole(one.get(key)) is not None), None)
+        yield _step(one, key) if key is not None else _step({"turn": place} | one, "turn")
+
+
+def _number(value: Any) -> float | None:
+    """A label as a number: verdicts in words are 1 and 0."""
+    if value is None or isinstance(value, bool | int | float):
+        return None if value is None else float(value)
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        said = verdict(value, "step label")
+        return None if said is None else float(said)

@@ -1,0 +1,109 @@
+"""What a file that no importer reads looks like, and what could be done with it."""
+
+from difflib import get_close_matches
+from typing import Any
+
+from synth.importers.chats.columns import is_chat, parsed
+from synth.importers.chats.words import COLUMNS, NAMES
+from synth.importers.records import Record, is_object
+
+_KINDS = {
+    "md": "Markdown: a description, no trajectories",
+    "txt": "plain text",
+    "csv": "a CSV without a column that is known: rename one to `messages`",
+    "tsv": "tab-separated: convert it to CSV, JSON lines or Parquet",
+    "yaml": "YAML: convert it to JSON",
+    "yml": "YAML: convert it to JSON",
+    "pkl": "a pickle, which could run commands: write it as JSON lines",
+    "db": "a database: write its rows as JSON lines or Parquet",
+    "sqlite": "a database: write its rows as JSON lines or Parquet",
+    "log": "a log of text: logs are read where each line is JSON",
+    "html": "a web page",
+    "py": "a program",
+    "patch": "a patch, no trajectory",
+    "diff": "a patch, no trajectory",
+}
+
+
+def other_kind(name: str) -> str:
+    """What a file that is no JSON is by its name, as the end of a message."""
+    kind = _KINDS.get(name.rpartition(".")[2].lower())
+    return "" if kind is None else f": {kind}"
+
+
+def shape(value: Any) -> str:
+    """A record's outline: its first keys, or its type."""
+    if isinstance(value, dict):
+        return "object with " + ", ".join(repr(key) for key in list(value)[:8])
+
+    if isinstance(value, list):
+        return "array of " + (shape(value[0]) if value else "nothing")
+    return f"JSON {type(value).__name__}"
+
+
+def nearest(value: Any) -> str:
+    """What such a record could be, and which option reads it; empty where nothing comes near."""
+    if not isinstance(value, dict):
+        return ""
+    if is_object(value, "method", "url", body=dict):
+        return "requests of a batch without answers: its output file has these"
+    for key, held in value.items():
+        if key in COLUMNS["messages"]:
+            continue
+        held = parsed(held)
+        if is_chat(held):
+            return f"a chat stands under {key!r}: --column messages={key}"
+        inner = held.items() if isinstance(held, dict) else ()
+        for name, one in inner:
+            if is_chat(parsed(one)):
+                return f"a chat stands under {key}.{name}: --column messages={key}.{name}"
+
+    named = any(key in value for key in NAMES)
+    judged = [key for key in (*COLUMNS["success"], "reward", "score", "label") if key in value]
+    if _is_report(value) or (named and judged):
+        return "verdicts without trajectories: --labels FILE, beside the trajectories"
+    if is_object(value, instruction=str, output=str):
+        return "a question and an answer (Alpaca): no trajectory; write them as messages"
+    if "custom_id" in value and ("response" in value or "result" in value):
+        return "answers of a batch without their requests: join them by custom_id first"
+    if set(value) <= {"text", "meta", "id", "source"} and "text" in value:
+        return "plain text without speakers: no trajectory"
+    if value.get("object") == "chat.completion.chunk":
+        return "chunks of a stream: log whole answers"
+
+    known = [key for name in ("messages",) for key in COLUMNS[name]]
+    near = [match for key in value for match in get_close_matches(str(key), known, 1, 0.8)]
+    return f"no messages under {near[0]!r} or the like: --column messages=KEY" if near else ""
+
+
+def describes(value: Any) -> str | None:
+    """What a record says of the data beside it, where it is no data itself."""
+    if not isinstance(value, dict):
+        return None
+    if "_data_files" in value or ("splits" in value and len(value) <= 2):
+        return "the state of a saved data set: its .arrow files are read"
+    if is_object(value, "form", written_by=str, kind=str):
+        return "describes an export of synth: its rows are read"
+    if value and all(is_object(one, file_name=str) for one in value.values()):
+        return "names the files of a data set (LLaMA-Factory): its rows are read"
+    if "features" in value and ("citation" in value or "splits" in value):
+        return "describes a data set: its files of rows are read"
+    return None
+
+
+def _is_report(value: dict[str, Any]) -> bool:
+    if any(isinstance(value.get(key), list) for key in ("resolved_ids", "resolved")):
+        return True
+    if "verifier_result" in value or is_object(value, "n_total_trials", "stats"):
+        return True
+    return bool(value) and all(is_object(one, "resolved") for one in value.values())
+
+
+def saw(record: Record) -> str:
+    """By what a file's format was told: how its records lie in it, and the keys of the first."""
+    place = record.locator
+    held = next((kind for start, kind in _HELD.items() if place.startswith(start)), "a JSON array")
+    return f"{held}; {shape(record.value)}"
+
+
+_HELD = {"line": "JSON lines", "row": "a table", "file": "one JSON document"}

@@ -1,0 +1,69 @@
+"""The memo that SPARK carries from attempt to attempt, by its headings; a section that is missing
+is empty.
+"""
+
+import re
+from typing import Any
+
+from synth.schemas import Memo
+
+_SECTION = re.compile(r"^#{2,4}[ \t]+(?P<name>[^\n#]+?)[ \t]*$", re.MULTILINE)
+_ITEM = re.compile(r"^[ \t]*(?:[-*]|\d+[.)])[ \t]+", re.MULTILINE)
+_NAMES = {
+    "attempts log": "log",
+    "commands from last attempt": "commands",
+    "verified facts": "facts",
+    "current error pattern": "error",
+    "next strategy": "strategy",
+}
+_FAILED = re.compile(r"^[ \t]*(?:[✗✘×x]|FAILED|FAIL)[ \t:]+(?P<test>[\w./:\[\]-]+)", re.MULTILINE)
+
+
+def memo_of(text: Any, test_summary: Any = None) -> Memo | None:
+    """The memo in a text, with the tests that a summary calls failed; None where it has no section
+    that is known.
+    """
+    if not isinstance(text, str):
+        return None
+    sections = _sections(text)
+    if not sections:
+        return None
+
+    return Memo(
+        attempts_log=_items(sections.get("log", "")),
+        commands=_lines(sections.get("commands", "")),
+        verified_facts=_items(sections.get("facts", "")),
+        error_pattern=sections.get("error") or None,
+        next_strategy=sections.get("strategy", ""),
+        failed_tests=failed_tests(test_summary),
+    )
+
+
+def failed_tests(summary: Any) -> tuple[str, ...]:
+    """The tests that a summary lists as failed, each once."""
+    found = _FAILED.finditer(summary) if isinstance(summary, str) else ()
+    return tuple(dict.fromkeys(match["test"] for match in found))
+
+
+def _sections(text: str) -> dict[str, str]:
+    heads = list(_SECTION.finditer(text))
+    ends = [*(head.start() for head in heads[1:]), len(text)]
+    found = {}
+    for head, end in zip(heads, ends, strict=False):
+        name = _NAMES.get(head["name"].strip().lower())
+        if name is not None:
+            found[name] = text[head.end() : end].strip()
+
+    return found
+
+
+def _items(text: str) -> tuple[str, ...]:
+    """The items of a list, or its lines where it is none."""
+    parts = _ITEM.split(text) if _ITEM.search(text) else text.split("\n")
+    return tuple(part.strip() for part in parts if part.strip())
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    """Commands, a line each, without the fence around them."""
+    inner = [line for line in text.split("\n") if not line.strip().startswith("```")]
+    return tuple(line for line in inner if line.strip())

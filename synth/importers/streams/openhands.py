@@ -1,0 +1,125 @@
+"""OpenHands: events of its server (`action`/`observation`) and of its SDK (`kind`), as a document,
+as lines, or within the output of an evaluation (`instance_id`, `history`, `test_result`).
+
+Actions of one answer of the model are one turn; an error or a rejection answers its call too.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from synth.importers.agents.swe_runs import swe_benchmark
+from synth.importers.attempt import OPEN_END, End, count_labels, end_of, entry, in_order
+from synth.importers.chats.words import ENDS
+from synth.importers.conversation import ConversationBuilder
+from synth.importers.records import (
+    UNEXPECTED,
+    Entry,
+    Format,
+    ImportSettings,
+    Object,
+    Record,
+    Records,
+    Rejection,
+    explained,
+    inside,
+    joined_record,
+)
+from synth.importers.streams.events import read_events, recognised
+
+
+def recognises(value: Any) -> bool:
+    """An event, a list of events, or a run with a `history` of them."""
+    if isinstance(value, list):
+        return any(recognised(one) for one in value[:5])
+    if isinstance(value, dict):
+        held = next((value[key] for key in _HISTORIES if isinstance(value.get(key), list)), None)
+        if held:
+            return any(recognised(one) for one in _flat(held)[:5])
+    return recognised(value)
+
+
+_HISTORIES = ("history", "events", "trajectory")
+
+
+def _runs(records: Records, settings: ImportSettings) -> Iterator[Entry]:
+    """A trajectory for each run; single events of a file are one run."""
+    lines: list[Record] = []
+    for record in records:
+        if isinstance(record, Rejection):
+            yield record
+        elif recognised(record.value) or not recognises(record.value):
+            if not isinstance(record.value, dict):
+                yield record.rejected("bad_record", "no event of OpenHands")
+                continue
+            lines.append(record)
+        else:
+            yield _run(record, settings)
+
+    if lines:
+        whole = joined_record(lines, lines[0].locator, [line.value for line in lines])
+        yield _run(whole, settings)
+
+
+FORMAT = Format(recognises, lambda records, settings: in_order(_runs(records, settings)))
+
+
+def _flat(events: list[Any]) -> list[Any]:
+    """Events; older histories are pairs of an action and what was observed."""
+    return [one for event in events for one in (event if isinstance(event, list) else [event])]
+
+
+def _run(record: Record, settings: ImportSettings) -> Entry:
+    value = record.value
+    about: Object = value if isinstance(value, dict) else {}
+    events = next((about[key] for key in _HISTORIES if isinstance(about.get(key), list)), value)
+
+    try:
+        chat = ConversationBuilder()
+        told = read_events(chat, _flat(events))
+        conversation = chat.conversation()
+        instance = inside(about, "instance_id", str)
+        resolved = _resolved(about)
+        end = _end(told.state, about.get("error"))
+        return entry(
+            record,
+            "openhands",
+            conversation,
+            goal=_goal(about),
+            benchmark=swe_benchmark(instance, told.image, conversation.turns) if instance else None,
+            passed=resolved,
+            end=end,
+            fault_detail=str(told.state or inside(about, "error") or ""),
+            model=told.model or inside(about, "metadata.llm_config.model", str),
+            tools=tuple(told.tools),
+            marks=count_labels(conversation),
+            names=tuple(filter(None, (instance, told.session))),
+        )
+    except (ValueError, *UNEXPECTED) as error:
+        return record.rejected("bad_record", explained(error))
+
+
+def _goal(about: Object) -> str | None:
+    told = about.get("instruction")
+    return told if isinstance(told, str) and told else None
+
+
+def _resolved(about: Object) -> bool | None:
+    """The verdict of an evaluation, where its report stands in the record."""
+    paths = (
+        *("resolved", "report.resolved", "test_result.report.resolved"),
+        *("test_result.resolved", "fine_grained_report.resolved"),
+    )
+    found = (inside(about, path) for path in paths)
+    return next((bool(one) for one in found if isinstance(one, bool | int)), None)
+
+
+def _end(state: str | None, error: Any) -> End:
+    """How the run ended: by the error of the evaluation, else by the agent's last state."""
+    word = (error if isinstance(error, str) and error else state or "").lower()
+    if "stuck" in word:
+        return end_of(ENDS["stuck"])
+    if "maximum iteration" in word or "max_iterations" in word:
+        return end_of(ENDS["max_iterations"])
+    if error or word == "error":
+        return end_of(ENDS["error"])
+    return end_of(ENDS["finished"]) if word in ("finished", "awaiting_user_input") else OPEN_END

@@ -1,0 +1,183 @@
+"""Logs of requests and responses: `{request: {...}, response: {...}}` under the usual names, a
+request with its response's keys beside it, or the API's own stored objects.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from synth.importers.chats.columns import chat_of, names_of, parsed
+from synth.importers.chats.envelopes import speaker_of
+from synth.importers.records import (
+    Entry,
+    Format,
+    ImportSettings,
+    Object,
+    Record,
+    Records,
+    Rejection,
+    inside,
+    is_object,
+)
+from synth.importers.traces.calls import ModelCall, conversations
+from synth.importers.traces.sides import about, given, sent, with_usage
+
+_REQUESTS = ("request", "req", "input", "inputs", "kwargs", "request_body", "requestBody", "params")
+_RESPONSES = (
+    *("response", "res", "output", "outputs", "completion", "response_body", "responseBody"),
+    *("result", "reply"),
+)
+_SESSIONS = ("conversation_id", "session_id", "thread_id", "sessionId", "conversationId")
+_REMEMBERED = 10_000
+"""Answers of the Responses API that later ones may go on with."""
+
+
+def request_and_response(value: Any) -> tuple[Object, Object] | None:
+    """Both sides of a record; None where one of them is missing."""
+    if not isinstance(value, dict):
+        return None
+
+    request = _inner(next((value[key] for key in _REQUESTS if _asks(value.get(key))), None))
+    if not _asks(request):
+        request = value if _asks(value) else None
+    told = _inner(next((value[key] for key in _RESPONSES if value.get(key)), None))
+    response = told if _answers(told) else _plain_answer(request, told)
+    if response is None:
+        response = value if _answers(value) else None
+
+    if response is None or request is None:
+        return None
+    return (request, response) if request is not response or _is_stored(value) else None
+
+
+def _plain_answer(request: Any, told: Any) -> Object | None:
+    """The answer that logs keep as a text or as one message, where the request waits for one."""
+    waiting = chat_of(request) if isinstance(request, dict) else None
+    if waiting is None or speaker_of(waiting[-1]) == "assistant":
+        return None
+    if isinstance(told, list) and len(told) == 1:
+        told = told[0]
+    if isinstance(told, str) and told:
+        return {"role": "assistant", "content": told}
+    return told if isinstance(told, dict) and speaker_of(told) == "assistant" else None
+
+
+def _inner(value: Any) -> Any:
+    """A side without its envelope: `{status_code, body}`, or JSON text."""
+    value = parsed(value)
+    body = parsed(value.get("body")) if isinstance(value, dict) else None
+    return body if isinstance(body, dict) else value
+
+
+def _asks(value: Any) -> bool:
+    value = _inner(value)
+    if not isinstance(value, dict):
+        return False
+    if isinstance(value.get("contents"), list) or chat_of(value) is not None:
+        return True
+    items = value.get("input")
+    return isinstance(items, str | list) and ("model" in value or "output" in value)
+
+
+def _answers(value: Any) -> bool:
+    """Whether a value is a response of one of the APIs."""
+    if not isinstance(value, dict):
+        return False
+    if any(isinstance(value.get(key), list) for key in ("choices", "candidates")):
+        return True
+    if value.get("object") == "response" and isinstance(value.get("output"), list):
+        return True
+    is_message = value.get("role") == "assistant" and "content" in value
+    return is_message and ("stop_reason" in value or "tool_calls" in value or "model" in value)
+
+
+def _is_stored(value: Object) -> bool:
+    """Whether one object holds both sides: a stored response with its input, or a chat with
+    choices.
+    """
+    return "choices" in value or "candidates" in value or value.get("object") == "response"
+
+
+def _is_responses(value: Any) -> bool:
+    """The Responses API: an `output` of items."""
+    sides = request_and_response(value)
+    return (
+        sides is not None
+        and sides[1].get("object", "response") == "response"
+        and (isinstance(sides[1].get("output"), list))
+    )
+
+
+def _is_any(value: Any) -> bool:
+    return request_and_response(value) is not None
+
+
+class _LogReader:
+    """Reads the calls of one file; a response may go on with an earlier one of the same file."""
+
+    def __init__(self) -> None:
+        self.after: dict[str, list[Object]] = {}
+
+    def calls(self, record: Record) -> Iterator[ModelCall | Rejection]:
+        """One call, or as many as the response has answers."""
+        value = record.value
+        sides = request_and_response(value)
+        if sides is None:
+            yield record.rejected("bad_record", _missing(value))
+            return
+
+        request, response = sides
+        before = request.get("previous_response_id") or response.get("previous_response_id")
+        stated = {"instructions": response.get("instructions")} | request
+        messages = sent(stated, self.after.get(str(before)))
+        if before and str(before) not in self.after:
+            yield record.rejected(
+                "no_history", f"it goes on with {before}, which stands nowhere before it"
+            )
+            return
+
+        answers = given(response)
+        session = next(filter(None, map(partial(_session, value, request), _SESSIONS)), None)
+        for place, answer in enumerate(answers):
+            part = record if len(answers) == 1 else record.part(f"choices/{place}", answer)
+            yield ModelCall(
+                record=part,
+                sent=messages,
+                given=with_usage(answer, response),
+                group=session,
+                names=names_of(value),
+                **about({"tools": response.get("tools")} | request, response),
+            )
+
+        if answers and isinstance(response.get("id"), str):
+            self.after[response["id"]] = [*messages, *answers[0]]
+            if len(self.after) > _REMEMBERED:
+                del self.after[next(iter(self.after))]
+
+
+def _session(value: Object, request: Object, key: str) -> str | None:
+    for holder in (value, value.get("metadata"), request, request.get("metadata")):
+        found = inside(holder, key)
+        if isinstance(found, str) and found:
+            return found
+    return None
+
+
+def _missing(value: Any) -> str:
+    error = inside(value, "error") or inside(value, "response.error")
+    if error or is_object(inside(value, "response.body"), "error"):
+        return "a call that failed: no answer of the model"
+    if is_object(value, "custom_id", response=dict):
+        return "the output of a batch holds no requests: join them by custom_id first"
+    return "not a request with its response"
+
+
+def _read(name: str) -> Callable[[Records, ImportSettings], Iterator[Entry]]:
+    def read(records: Records, settings: ImportSettings) -> Iterator[Entry]:
+        return conversations(name, _LogReader().calls, records, settings)
+
+    return read
+
+
+RESPONSES = Format(_is_responses, _read("openai_responses"))
+LOGS = Format(_is_any, _read("api_logs"))

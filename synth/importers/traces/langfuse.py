@@ -1,0 +1,109 @@
+"""Langfuse exports: observations (`type` GENERATION, ...), or traces with theirs inside."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from synth.importers.chats.columns import parsed
+from synth.importers.chats.tools import tools_of
+from synth.importers.records import (
+    Entry,
+    Format,
+    ImportedLabel,
+    ImportSettings,
+    Object,
+    Record,
+    Records,
+    Rejection,
+    inside,
+    is_object,
+)
+from synth.importers.traces.calls import ModelCall, conversations
+from synth.importers.traces.sides import given, sent, with_usage
+
+_TYPES = [
+    "GENERATION",
+    "SPAN",
+    "EVENT",
+    "AGENT",
+    "TOOL",
+    "CHAIN",
+    "RETRIEVER",
+    "EVALUATOR",
+    "EMBEDDING",
+    "GUARDRAIL",
+]
+_TRACE = ("traceId", "trace_id")
+
+
+def recognises(value: Any) -> bool:
+    """An observation with its type and trace, or a trace with observations."""
+    if not isinstance(value, dict):
+        return False
+    if isinstance(value.get("observations"), list):
+        return any(is_object(one, type=str) for one in value["observations"])
+    named = any(key in value for key in _TRACE)
+    return named and value.get("type") in _TYPES and "input" in value
+
+
+def _calls(record: Record) -> Iterator[ModelCall | Rejection]:
+    value = record.value
+    if not isinstance(value.get("observations"), list):
+        yield from _call(record, {})
+        return
+
+    for part in record.parts("observations", value["observations"]):
+        if isinstance(part.value, dict):
+            yield from _call(part, value)
+
+
+def _call(record: Record, trace: Object) -> Iterator[ModelCall]:
+    """A generation as a call; all else that a trace holds is within the messages of one."""
+    value = record.value
+    if value.get("type") != "GENERATION":
+        return
+
+    asked, parameters = parsed(value.get("input")), parsed(value.get("modelParameters"))
+    answers = given(value.get("output"))
+    if not answers:
+        return
+
+    trace_id = next((value[key] for key in _TRACE if value.get(key)), trace.get("id"))
+    session = trace.get("sessionId") or value.get("sessionId") or trace_id
+    model = value.get("model") or value.get("providedModelName")
+    usage = value if value.get("usageDetails") or value.get("usage") else {}
+    names = (trace_id, session, trace.get("name"))
+    yield ModelCall(
+        record=record,
+        sent=sent(asked),
+        given=with_usage(answers[0], parsed_usage(usage)),
+        group=str(session) if session else None,
+        order=value.get("startTime") or value.get("start_time"),
+        tools=tools_of(inside(asked, "tools") or ()),
+        model=model if isinstance(model, str) else None,
+        sampling=parameters if isinstance(parameters, dict) else {},
+        names=tuple(str(one) for one in names if one),
+        marks=list(_scores(trace)) if trace else [],
+    )
+
+
+def parsed_usage(value: Object) -> Object:
+    """The counts of an observation, which CSV holds as text."""
+    counts = parsed(value.get("usageDetails")) or parsed(value.get("usage"))
+    return {"usage": counts} if isinstance(counts, dict) else {}
+
+
+def _scores(trace: Object) -> Iterator[ImportedLabel]:
+    """The scores of a trace. None of them is taken for a verdict: `--labels` says which one is."""
+    for one in trace.get("scores") or ():
+        if is_object(one, name=str):
+            number = one.get("value")
+            held = float(number) if isinstance(number, int | float) else None
+            about = {key: one[key] for key in ("stringValue", "comment") if one.get(key)}
+            yield ImportedLabel(f"langfuse.{one['name']}", held, None, about or None)
+
+
+def _read(records: Records, settings: ImportSettings) -> Iterator[Entry]:
+    return conversations("langfuse", _calls, records, settings)
+
+
+FORMAT = Format(recognises, _read)

@@ -1,0 +1,121 @@
+"""LangSmith exports: runs (`run_type` llm, chain, tool), with their children inside or beside."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from synth.importers.chats.columns import is_chat, parsed
+from synth.importers.chats.tools import tools_of
+from synth.importers.records import (
+    Entry,
+    Format,
+    ImportedLabel,
+    ImportSettings,
+    Object,
+    Record,
+    Records,
+    Rejection,
+    inside,
+    is_object,
+)
+from synth.importers.traces.calls import ModelCall, conversations
+from synth.importers.traces.sides import given, sent, with_usage
+
+
+def recognises(value: Any) -> bool:
+    """A run: its type, and what went in."""
+    return is_object(value, "inputs", run_type=str)
+
+
+def _calls(record: Record) -> Iterator[ModelCall | Rejection]:
+    """The model's calls in a run and below it; of a chain without any, the messages that it ends
+    with.
+    """
+    value = record.value
+    if value.get("run_type") in ("llm", "chat_model"):
+        yield from _call(record)
+        return
+
+    found = False
+    for part in record.parts("child_runs", value.get("child_runs") or ()):
+        if isinstance(part.value, dict):
+            for call in _calls(part):
+                found = True
+                yield call
+
+    if not found and not value.get("parent_run_id"):
+        yield from _whole(record)
+
+
+def _call(record: Record) -> Iterator[ModelCall]:
+    value = record.value
+    outputs = parsed(value.get("outputs")) or {}
+    answers = given(outputs)
+    if not answers:
+        return
+
+    asked = parsed(value.get("inputs")) or {}
+    invoked = inside(value, "extra.invocation_params", dict) or {}
+    usage = inside(outputs, "llm_output.token_usage") or inside(outputs, "usage_metadata")
+    usage = usage or inside(outputs, "generations.0.0.message.kwargs.usage_metadata")
+    yield ModelCall(
+        record=record,
+        sent=sent(asked),
+        given=with_usage(answers[0], {"usage": usage} if isinstance(usage, dict) else outputs),
+        order=value.get("dotted_order") or value.get("start_time"),
+        tools=tools_of(
+            invoked.get("tools") or invoked.get("functions") or asked.get("tools") or ()
+        ),
+        model=next(_models(value, invoked), None),
+        **_about(value),
+    )
+
+
+def _whole(record: Record) -> Iterator[ModelCall]:
+    """A root run whose output is the conversation (LangGraph): all of it, where no call is told."""
+    messages = inside(parsed(record.value.get("outputs")), "messages", list)
+    if messages is None or not is_chat(messages):
+        return
+
+    yield ModelCall(
+        record=record,
+        sent=sent(messages),
+        given=[],
+        order=record.value.get("dotted_order") or record.value.get("start_time"),
+        whole=True,
+        **_about(record.value),
+    )
+
+
+def _about(value: Object) -> Object:
+    trace = value.get("trace_id") or value.get("session_id") or value.get("id")
+    thread = inside(value, "extra.metadata.thread_id") or inside(value, "extra.metadata.session_id")
+    group = thread or trace
+    names = tuple(str(one) for one in (trace, thread, value.get("id")) if one)
+    return {"group": str(group) if group else None, "names": names, "marks": list(_scores(value))}
+
+
+def _models(value: Object, invoked: Object) -> Iterator[str]:
+    for one in (
+        inside(value, "extra.metadata.ls_model_name"),
+        invoked.get("model"),
+        invoked.get("model_name"),
+        inside(value, "outputs.llm_output.model_name"),
+        inside(value, "outputs.model"),
+    ):
+        if isinstance(one, str) and one:
+            yield one
+
+
+def _scores(value: Object) -> Iterator[ImportedLabel]:
+    """Feedback, as means; none of it is taken for a verdict: `--labels` says which one is."""
+    for name, told in (value.get("feedback_stats") or {}).items():
+        mean = told.get("avg") if isinstance(told, dict) else None
+        if isinstance(mean, int | float):
+            yield ImportedLabel(f"langsmith.{name}", float(mean))
+
+
+def _read(records: Records, settings: ImportSettings) -> Iterator[Entry]:
+    return conversations("langsmith", _calls, records, settings)
+
+
+FORMAT = Format(recognises, _read)

@@ -1,0 +1,161 @@
+"""What a call sent, and what came back, of any API: Chat Completions, Responses, Anthropic,
+Gemini, or a framework's own record of them.
+"""
+
+from typing import Any
+
+from synth.importers.agents.response_items import ResponseItems
+from synth.importers.attempt import End, end_of
+from synth.importers.chats.columns import is_chat, parsed
+from synth.importers.chats.dialogue import dialogue
+from synth.importers.chats.tools import tools_of
+from synth.importers.chats.words import ENDS
+from synth.importers.records import Object, inside, is_object
+from synth.importers.traces.calls import used
+
+_SYSTEM = ("system", "instructions", "system_prompt", "systemInstruction", "system_instruction")
+_SENT = ("messages", "contents", "input", "prompt", "input_messages", "chat_history")
+_GIVEN = ("choices", "output", "candidates", "generations", "content", "message", "messages")
+_ITEM_TYPES = ("function_call", "function_call_output", "reasoning", "message", "custom_tool_call")
+_SAMPLING = ("temperature", "top_p", "max_tokens", "max_completion_tokens", "max_output_tokens")
+
+
+def sent(value: Any, history: list[Object] | None = None) -> list[Object]:
+    """The messages that a request holds, in a builder's form, behind a `history` where it goes on
+    with one. Empty where it holds none. Raises `ValueError`.
+    """
+    value = parsed(value)
+    system: Any = None
+    if isinstance(value, dict):
+        system = next((value[key] for key in _SYSTEM if value.get(key)), None)
+        if is_object(system, parts=list):
+            system = system["parts"]
+        value = parsed(next((value[key] for key in _SENT if value.get(key) is not None), None))
+        if is_object(value, messages=list):
+            return sent(value if system is None else {"system": system} | value, history)
+
+    while isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
+        value = value[0]  # LangChain sends batches, of one
+
+    if isinstance(value, str):
+        value = [{"role": "user", "content": value}] if value else []
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise ValueError(f"the request's messages are {type(value).__name__}, no list")
+
+    if _is_items(value):
+        read = _items(value)
+        first = [] if system is None else dialogue([], system, actions=False).messages
+        return [*(history or first), *read]
+    return [*(history or []), *dialogue(value, None if history else system, actions=False).messages]
+
+
+def given(value: Any) -> list[list[Object]]:
+    """The answers that a response holds, each as messages: several where several were asked for.
+    Raises `ValueError`.
+    """
+    value = parsed(value)
+    if isinstance(value, str):
+        return (
+            [dialogue([{"role": "assistant", "content": value}], actions=False).messages]
+            if value
+            else []
+        )
+    if isinstance(value, list):
+        value = {"output": value} if _is_items(value) else {"messages": value}
+    if not isinstance(value, dict):
+        return []
+
+    key = next((key for key in _GIVEN if value.get(key)), None)
+    held = parsed(value[key]) if key is not None else None
+    if key == "choices" and isinstance(held, list):
+        told = (one.get("message") or one.get("delta") or one for one in held)
+        return [_one(one) for one in told]
+    if key == "candidates" and isinstance(held, list):
+        return [_one(one.get("content") or {}) for one in held]
+    if key == "generations" and isinstance(held, list):
+        flat = held[0] if held and isinstance(held[0], list) else held
+        return [_one(one.get("message") or one) for one in flat]
+    if key == "output" and isinstance(held, list) and _is_items(held):
+        return [_items(held)]
+    if key in ("output", "message") and held is not value:
+        return given(held) if not is_object(held, role=str) else [_one(held)]
+    if key == "messages" and isinstance(held, list):
+        last = held[-1:] if is_chat(held) else []
+        return [dialogue(last, actions=False).messages] if last else []
+    return [_one(value)] if "content" in value or "tool_calls" in value or "kwargs" in value else []
+
+
+def _one(message: Any) -> list[Object]:
+    """One answer; the model's where it names no speaker."""
+    if isinstance(message, dict) and not any(
+        key in message for key in ("role", "type", "kwargs", "data", "message", "id")
+    ):
+        message = {"role": "assistant"} | message
+    if is_object(message, type=str) and message.get("type") == "message":
+        message = {"role": "assistant"} | message
+    read = dialogue([message], actions=False).messages
+    if any(one["role"] not in ("assistant", "tool") for one in read):
+        raise ValueError("the response holds no answer of the model")
+    return read
+
+
+def _is_items(value: list[Any]) -> bool:
+    """Whether a list holds items of the Responses API, and no chat messages."""
+    return any(
+        is_object(one, type=str)
+        and one["type"] in _ITEM_TYPES
+        and ("role" not in one or one["type"] == "message")
+        and not ("id" in one and "content" not in one and one["type"] == "message")
+        for one in value
+    )
+
+
+def _items(value: list[Any]) -> list[Object]:
+    items = ResponseItems(is_harness=lambda text: False)
+    unknown = [one.get("type") for one in value if not items.add(one)]
+    if unknown:
+        raise ValueError(f"response item of unknown type {unknown[0]!r}")
+    return items.chat.messages
+
+
+def about(request: Any, response: Any) -> Object:
+    """Model, tools, sampling and end of a call, as arguments of `ModelCall`."""
+    asked: Object = request if isinstance(request, dict) else {}
+    answered: Object = response if isinstance(response, dict) else {}
+    models = (answered.get("model"), answered.get("modelVersion"), asked.get("model"))
+
+    return {
+        "model": next((one for one in models if isinstance(one, str) and one), None),
+        "tools": tools_of(asked.get("tools") or asked.get("functions") or ()),
+        "sampling": {key: asked[key] for key in _SAMPLING if asked.get(key) is not None},
+        **_ended(answered),
+    }
+
+
+def _ended(response: Object) -> dict[str, End]:
+    """A limit of tokens, where the answer broke off at one; all else leaves the end open."""
+    reasons = (
+        inside(response, "choices.0.finish_reason"),
+        response.get("stop_reason"),
+        inside(response, "incomplete_details.reason"),
+        inside(response, "candidates.0.finishReason"),
+    )
+    words = {str(one).lower() for one in reasons if one}
+    cut = words & {"length", "max_tokens", "max_output_tokens"}
+    return {"end": end_of(ENDS["length"])} if cut else {}
+
+
+def with_usage(messages: list[Object], response: Any) -> list[Object]:
+    """The answer, with the tokens that the response counts on its first message of the model."""
+    counts = response if isinstance(response, dict) else {}
+    keys = ("usage", "usageMetadata", "usage_metadata", "token_usage", "usageDetails")
+    found = next((counts[key] for key in keys if isinstance(counts.get(key), dict)), None)
+    usage = used(found)
+    for message in messages:
+        if message["role"] == "assistant" and usage is not None:
+            message["note"]["usage"] = usage
+            break
+
+    return messages

@@ -1,0 +1,26 @@
+"""What people write for a verdict, as a success, a failure or neither."""
+
+from typing import Any
+
+_WORDS = {
+    True: """true yes y pass passed success succeeded successful resolved solved correct ok win won
+    good accept accepted positive 1 1.0""",
+    False: """false no n fail failed failure unresolved unsolved incorrect wrong not_resolved lost
+    unsuccessful bad reject rejected negative 0 0.0""",
+    None: "none null unknown na n/a nan error skipped invalid -",
+}
+_MEANT = {word: verdict for verdict, words in _WORDS.items() for word in words.split()}
+_MEANT[""] = None
+
+
+def verdict(value: Any, what: str = "verdict") -> bool | None:
+    """A success, a failure, or None for no verdict. Raises `ValueError` for anything else."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int | float):
+        if value in (0, 1):
+            return bool(value)
+        raise ValueError(f"{what} {value!r} is neither 0 nor 1")
+    if isinstance(value, str) and value.strip().lower() in _MEANT:
+        return _MEANT[value.strip().lower()]
+    raise ValueError(f"{what} {str(value)[:40]!r} says neither success nor failure")

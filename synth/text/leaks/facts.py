@@ -1,0 +1,231 @@
+"""What a lesson tells that nobody else has told: its numbers, names and rare words in whatever form
+they come back.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+
+import msgspec
+
+from synth.text.data_files import read
+from synth.text.leaks.spelled import atoms
+from synth.text.paraphrase.masking import stem
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_CODE = re.compile(r"(?<!\w)(?:[^\W\d_]+[-#]?\d[^\W_]*|\d+[^\W\d_][^\W_]*)(?!\w)")
+_NAMED_PART = re.compile(r"\b(?:start|begin|end)\w* (?:with|in|on) [\"'“`]?(\w{2,})", re.IGNORECASE)
+_ABOUT = re.compile(
+    r"\b(?:about|around|roughly|some|nearly|almost|approximately|circa|over|under|below|above|close"
+    r" to|little)\b",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
+_LABEL = re.compile(r"^[\s*-]*(?:\w+: +)?")
+_ORDERS = frozenset({"never", "always", "please", "don't", "don’t", "do"})
+NEAR = 0.05
+"""How far a number may be off that is called an approximation."""
+_LEAST_STEM = 3
+_LEAST_PART, _LEAST_ELSEWHERE = 3, 4
+"""Signs of a part that can tell which code it is of: a lesson has few, a check many."""
+
+
+class _AdviceWords(msgspec.Struct, frozen=True):
+    """What of `data/leaks/words.yaml` tells advice from facts."""
+
+    advice: str
+    before_advice: str
+    conditions: str
+
+
+class _EverydayStems(msgspec.Struct, frozen=True):
+    stems: str
+
+
+@cache
+def everyday() -> frozenset[str]:
+    """Stems that agents use unasked."""
+    return frozenset(read("data/leaks/everyday.yaml", _EverydayStems).stems.split())
+
+
+@cache
+def _advice() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    found = read("data/leaks/words.yaml", _AdviceWords)
+    told = (found.advice, found.before_advice, found.conditions)
+    first, second, third = (frozenset(words.split()) for words in told)
+    return first, second, third
+
+
+@cache
+def _related() -> Mapping[str, Sequence[str]]:
+    """Stem -> stems near it in meaning, as an encoder has them (`data/leaks/related.txt`)."""
+    text = (files("synth") / "data" / "leaks" / "related.txt").read_text(encoding="utf-8")
+    return {first: others for first, *others in map(str.split, text.splitlines())}
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """Of a text: its numbers (`spelled.atoms`), the words of names, rare stems, codes; and other
+    stems near one of these in meaning, with those that they are near to. `elsewhere`: codes that
+    something else holds which nobody was shown.
+    """
+
+    numbers: frozenset[str]
+    names: frozenset[str]
+    stems: frozenset[str]
+    codes: frozenset[str]
+    near: Mapping[str, Sequence[str]]
+    elsewhere: frozenset[str] = frozenset()
+
+    def filled_in(self) -> "Facts":
+        """Without the rare stems: what stands in a form that everybody fills in."""
+        return msgspec.structs.replace(self, stems=frozenset(), near={})
+
+    def with_codes(self, codes: frozenset[str]) -> "Facts":
+        """With codes that something else has told."""
+        return msgspec.structs.replace(self, elsewhere=codes)
+
+
+def folded(word: str) -> str:
+    """A word without case and accents: Edelweiß, EDELWEISS -> edelweiss."""
+    bare = unicodedata.normalize("NFKD", word.casefold())
+    return "".join(sign for sign in bare if not unicodedata.combining(sign))
+
+
+def is_advice(sentence: str) -> bool:
+    """Whether a sentence of a lesson tells what to do, and not how things are."""
+    verbs, before, conditions = _advice()
+    clauses = re.split(r",\s*", _LABEL.sub("", sentence, count=1))
+    words = re.findall(r"[\w'’]+", clauses[0].casefold())
+
+    if words and words[0] in _ORDERS:
+        return True
+    if words and words[0] in conditions:
+        # "where several fit, ask which one"; a condition alone states nothing either
+        if len(clauses) == 1:
+            return any(word in verbs for word in words)
+        words = re.findall(r"[\w'’]+", " ".join(clauses[1:]).casefold())
+
+    # an adverb or two may stand before the verb, as in "carefully read"
+    opening = [word for word in words[:4] if word not in before]
+    return not opening or opening[0] in verbs
+
+
+def facts_of(lesson: str) -> Facts:
+    """What a lesson tells; of its advice only numbers, names and codes."""
+    stems = set[str]()
+    for sentence in _SENTENCE.split(lesson):
+        if not is_advice(sentence):
+            stems |= {stem(word) for word in words_of(sentence)}
+
+    rare = frozenset(one for one in stems if len(one) >= _LEAST_STEM) - everyday()
+    years = {f"n:{atom[4:]}" for atom in atoms(lesson) if re.fullmatch(r"n:(?:19|20)[1-9]\d", atom)}
+
+    near = dict[str, list[str]]()
+    for one in sorted(rare):
+        for other in _related().get(one, ()):
+            near.setdefault(other, []).append(one)
+
+    return Facts(atoms(lesson) | years, frozenset(_names(lesson)), rare, codes_of(lesson), near)
+
+
+def codes_of(text: str) -> frozenset[str]:
+    """Letters and digits in one word, without what stands between them: O-9173 -> o9173."""
+    return frozenset(re.sub(r"[-#]", "", one).casefold() for one in _CODE.findall(text))
+
+
+def words_of(text: str) -> Iterator[str]:
+    """The words of a text, without what hangs behind an apostrophe."""
+    return (re.split(r"['’]", word)[0] for word in _WORD.findall(text.replace("_", " ")))
+
+
+def _names(text: str) -> Iterator[str]:
+    """The words of names: capitals within a sentence, and no word all of capitals."""
+    for sentence in _SENTENCE.split(text):
+        line = _LABEL.sub("", sentence, count=1)
+        for found in _WORD.finditer(line):
+            word = re.split(r"['’]", found[0])[0]
+            name = word[:1].isupper() and not word.isupper() and len(word) > 2
+            if name and found.start() > 0 and stem(word) not in everyday():
+                yield folded(word)
+
+
+class Shown:
+    """What everybody can know so far. Read only where a text tells something of a lesson, which is
+    seldom: transcripts are long.
+    """
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self.said: list[str] = []
+        """What users and tools said, without what stands before every episode of its kind."""
+
+    def show(self, text: str, *, said: bool = True) -> None:
+        """Adds what the system, a user or a tool said, or the agent before it had help."""
+        self._texts.append(text)
+        self.said += [text] if said else []
+
+    def told_by(self, lesson: Facts, text: str) -> str | None:
+        """The first thing in a text that the lesson tells and nothing else has told; None."""
+        said = atoms(text)
+        for number in sorted(said & lesson.numbers):
+            if not any(number in atoms(one) for one in self._texts):
+                return number
+
+        for word in words_of(text):
+            named, of = folded(word) in lesson.names, stem(word)
+            meant = () if named or of in lesson.stems else lesson.near.get(of, ())
+            if (named or of in lesson.stems) and not self._has(word):
+                return word
+            if meant and not self._has(word) and not any(map(self._has, meant)):
+                return word
+
+        return self._part_of(lesson, said, text) or self._about(lesson, said, text)
+
+    def _has(self, word: str) -> bool:
+        """Whether a word was shown in any form."""
+        return any(
+            folded(word) == folded(one) or stem(word) == stem(one) or word == stem(one)
+            for text in self._texts
+            for one in words_of(text)
+        )
+
+    def _part_of(self, lesson: Facts, said: frozenset[str], text: str) -> str | None:
+        """The beginning or end of a code or a long number that the lesson alone has."""
+        named = {one.casefold() for one in _NAMED_PART.findall(text)}
+        parts = codes_of(text) | named | {one[2:] for one in said if one.startswith("d:")}
+        hidden = lesson.codes | {one[2:] for one in lesson.numbers if one.startswith("d:")}
+
+        for part in sorted(parts):
+            least = 0 if part in named else _LEAST_PART
+            of = hidden if len(part) >= least else frozenset()
+            of |= lesson.elsewhere if len(part) >= max(least, _LEAST_ELSEWHERE) else frozenset()
+            known = any(code.startswith(part) or code.endswith(part) for code in of)
+            if known and not self._spells(part):
+                return part
+
+        return None
+
+    def _spells(self, part: str) -> bool:
+        """Whether some signs stand in what was shown, within longer words too."""
+        return any(part in re.sub(r"[-#]", "", text.casefold()) for text in self._texts)
+
+    def _about(self, lesson: Facts, said: frozenset[str], text: str) -> str | None:
+        """A number near one that the lesson alone has, where it is called an approximation."""
+        near = [_near(number, lesson) for number in sorted(said) if number.startswith("n:")]
+        if not any(near) or _ABOUT.search(text) is None:
+            return None
+
+        shown = frozenset[str]().union(*map(atoms, self._texts))
+        hidden = (one for ones in near for one in ones if not {one, *said} & shown)
+        return next(hidden, None)
+
+
+def _near(said: str, lesson: Facts) -> list[str]:
+    """The numbers of a lesson from 20 on that one comes near to."""
+    value = float(said[2:])
+    hidden = [
+        one for one in sorted(lesson.numbers) if one.startswith("n:") and float(one[2:]) >= 20
+    ]
+    return [one for one in hidden if abs(float(one[2:]) - value) <= NEAR * float(one[2:])]

@@ -1,0 +1,105 @@
+"""What may be a leak in other words: sentences that allude to help, and what the lesson alone had
+told. No rule can be sure of either, so a judge decides, or nobody does.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
+
+import msgspec
+
+from synth.schemas import Trajectory, Turn
+from synth.text.leaks.allusion import alludes, explained_by, sentences
+from synth.text.leaks.facts import Facts, Shown, codes_of, facts_of
+from synth.text.leaks.references import RECENT, failed
+from synth.text.leaks.scan import Leak, authored
+from synth.text.paraphrase.masking import masked
+
+ALLUSION, TOLD = "allusion_to_help", "told_by_guidance"
+UNVERIFIED = "unverified"
+"""The reason of a decision that a judge would have to make, and none has made."""
+
+
+def suspicions(
+    trajectory: Trajectory,
+    guidance: str | None = None,
+    *,
+    since: int | None = None,
+    hidden: str = "",
+    usual: Collection[str] = (),
+) -> tuple[Leak, ...]:
+    """What in the turns from `since` on (else the pivot) a judge would have to look at, in order.
+
+    `guidance` is what was whispered (the trajectory's own, where it is not given); `hidden` is what
+    else nobody was shown, such as a check: of it only names and codes count. `usual` are sentences
+    of unguided agents (`sentence_of`), which allude to nothing.
+    """
+    first = since if since is not None else trajectory.pivot_turn or 0
+    whispered = guidance if guidance is not None else trajectory.guidance or ""
+    lesson = _with_codes(facts_of(whispered), hidden)
+    shown = Shown()
+    shown.show(trajectory.system_prompt or "", said=False)
+    shown.show(msgspec.json.encode(trajectory.tools).decode(), said=False)
+    heard = [told.content for told in trajectory.opening]
+    found = list[Leak]()
+
+    for at, turn in enumerate(trajectory.turns):
+        for text in heard:
+            shown.show(text)
+
+        if turn.index >= first:
+            lately = trajectory.turns[max(0, at - RECENT) : at]
+            found += _alluding(turn, shown, usual, lately)
+            found += _telling(turn, lesson, shown, usual)
+
+        heard = [told.content for told in turn.observations]
+        heard += [] if turn.index >= first else authored(turn)
+
+    return tuple(found)
+
+
+@lru_cache(maxsize=16384)
+def sentence_of(text: str) -> str:
+    """A sentence without entities and case: two agents that say the same of other things are
+    equal.
+    """
+    return " ".join(masked(text).casefold().split())
+
+
+def usual_sentences(trajectory: Trajectory) -> Iterator[str]:
+    """What an agent says that had no help."""
+    for turn in trajectory.turns:
+        for text in authored(turn):
+            yield from map(sentence_of, sentences(text))
+
+
+def _alluding(
+    turn: Turn, shown: Shown, usual: Collection[str], lately: Sequence[Turn]
+) -> Iterator[Leak]:
+    """The first sentence of a turn that alludes to help; `lately` are the turns before it."""
+    for text in authored(turn):
+        # most sentences allude to nothing, whatever was shown
+        for one in filter(alludes, sentences(text)):
+            words = frozenset[str]().union(*map(explained_by, shown.said))
+            failure = any(map(failed, lately))
+            if sentence_of(one) not in usual and alludes(one, words, failed=failure):
+                yield Leak(ALLUSION, turn.index, one)
+                return
+
+
+def _telling(turn: Turn, lesson: Facts, shown: Shown, usual: Collection[str]) -> Iterator[Leak]:
+    """The first thing in a turn that the lesson alone had told."""
+    names = {call.name for call in turn.tool_calls}
+    # which tool is called is no word of the agent's
+    for text in (text for text in authored(turn) if text not in names):
+        for one in sentences(text) or [text]:
+            # of a common sentence only what is filled in can tell anything
+            known = sentence_of(one) in usual
+            told = shown.told_by(lesson.filled_in() if known else lesson, one)
+            if told is not None:
+                yield Leak(TOLD, turn.index, f"{told}: {one}")
+                return
+
+
+def _with_codes(lesson: Facts, hidden: str) -> Facts:
+    """A lesson with the names and codes of what else is hidden."""
+    return lesson if not hidden else lesson.with_codes(codes_of(hidden))

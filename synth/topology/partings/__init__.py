@@ -1,0 +1,1 @@
+"""Where the trials of a task part: states that several of them were in, and what each did there."""

@@ -1,0 +1,101 @@
+"""Trials of one task, each as digests of what it saw and did, turn by turn."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from synth.ledger.ledger import Ledger
+from synth.loss_turns import EVIDENCE, mask_reason
+from synth.schemas import Outcome, Trajectory, content_hash, to_messages, turn_messages
+from synth.text.transcript.acts import act_digest
+
+_IDS = ("tool_call_id", "id")
+_DECIDED = (Outcome.SUCCESS.value, Outcome.FAILURE.value)
+
+
+class Step(msgspec.Struct, frozen=True):
+    """A turn: `before` is the digest of all that was shown before it, `act` that of what was done,
+    `said` that of all that the turn wrote. `why` it can be no side of a comparison, or None.
+    """
+
+    before: str
+    act: str
+    said: str
+    calls: bool
+    why: str | None = None
+
+
+class SeenTrial(msgspec.Struct, frozen=True):
+    """A decided trial. `shown`: digest of system prompt and tools."""
+
+    identity: str
+    policy: str
+    passed: bool
+    shown: str
+    steps: tuple[Step, ...]
+
+
+def mixed_groups(ledger: Ledger) -> dict[str, list[SeenTrial]]:
+    """The trials of each task with both outcomes. Only trials of such tasks are read, one at a
+    time; a few hundred bytes are kept of each turn.
+    """
+    outcomes: defaultdict[str, set[str]] = defaultdict(set)
+    for record in ledger.records():
+        outcomes[record["task_id"]].add(record["outcome"])
+    mixed = {task for task, found in outcomes.items() if found.issuperset(_DECIDED)}
+
+    of_mixed = {one["trajectory_id"] for one in ledger.records() if one["task_id"] in mixed}
+    wanted = of_mixed & set(ledger.state.current_valid())
+    groups: defaultdict[str, list[SeenTrial]] = defaultdict(list)
+
+    for one in ledger.trajectories(wanted):
+        if _is_trial(one):
+            groups[one.task_id].append(trial_of(one))
+
+    return {
+        task: sorted(trials, key=lambda trial: trial.identity)
+        for task, trials in sorted(groups.items())
+        if len({trial.passed for trial in trials}) == 2
+    }
+
+
+def _is_trial(one: Trajectory) -> bool:
+    """A decided attempt from the beginning, by nobody who was told anything."""
+    told = one.gold_informed or one.guidance is not None or one.parent_id is not None
+    return one.outcome.value in _DECIDED and one.synthesizer not in EVIDENCE and not told
+
+
+def trial_of(one: Trajectory) -> SeenTrial:
+    """Digests of a trial: thoughts and ids of calls are no part of what a later turn is shown."""
+    shown = content_hash([one.tools, one.system_prompt])
+    state = content_hash([shown, to_messages(msgspec.structs.replace(one, turns=()))])
+    steps = []
+
+    for turn in one.turns:
+        messages = [_nameless(message) for message in turn_messages(turn, thoughts=False)]
+        # whoever else wrote it, or says nothing, is no act of the policy
+        why = mask_reason(turn, turn.index)
+        said = content_hash(messages[0])
+        steps.append(Step(state, act_digest(turn), said, bool(turn.tool_calls), why))
+        state = content_hash([state, messages])
+
+    passed = one.outcome is Outcome.SUCCESS
+    return SeenTrial(one.trajectory_id, one.model or one.policy, passed, shown, tuple(steps))
+
+
+def _nameless(message: dict[str, object]) -> dict[str, object]:
+    calls = message.get("tool_calls")
+    plain = {key: value for key, value in message.items() if key not in _IDS}
+    if not isinstance(calls, list):
+        return plain
+    return {**plain, "tool_calls": [call["function"] for call in calls]}
+
+
+def states(trials: Sequence[SeenTrial], depth: int) -> Iterator[list[SeenTrial]]:
+    """Those that are shown the same before turn `depth`, together."""
+    found: defaultdict[str, list[SeenTrial]] = defaultdict(list)
+    for trial in trials:
+        if depth < len(trial.steps):
+            found[trial.steps[depth].before].append(trial)
+    yield from found.values()

@@ -1,0 +1,92 @@
+"""What reads badly in rows of foreign chats: told, taken out, or left out."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from synth.exporters.kind import RowSettings
+from synth.exporters.kinds.readable import marks, outside, readable
+from synth.schemas.trajectory import Observation, Source, Trajectory
+from tests.synth.exporters.solved import export, result, trajectory
+
+
+def thinking() -> Trajectory:
+    opening = (Observation("<think>I want it all.</think>\nWhere is it?", Source.USER),)
+    return trajectory("thinks", opening=opening)
+
+
+def ending() -> Trajectory:
+    """Ends in a call that was answered, and a user's word behind it."""
+    one = trajectory("ends")
+    first = one.turns[0]
+    said = Observation("Bye.", Source.USER)
+    return replace(one, turns=(replace(first, observations=(result(), said)),))
+
+
+def test_what_a_simulator_thought_is_taken_out_or_its_row_left_out(tmp_path: Path) -> None:
+    (row,), report = export(tmp_path / "strip", thinking(), user_thoughts="strip")
+    assert [m["content"] for m in row["messages"] if m["role"] == "user"] == ["Where is it?"]
+    both = (thinking(), trajectory("plain"))
+    (row,), report = export(tmp_path / "drop", *both, user_thoughts="drop")
+    assert (row["trajectory_id"], report.left_out) == ("plain", {"private_thoughts": 1})
+
+
+def test_thoughts_that_stay_are_told_of(tmp_path: Path) -> None:
+    _, report = export(tmp_path, thinking(), control_tokens="keep")
+    assert any("1 of 1 rows hold what a user's simulator thought" in one for one in report.notes)
+
+
+def test_an_answer_of_a_tool_at_the_end_is_told_of_and_taken_away(tmp_path: Path) -> None:
+    (row,), report = export(tmp_path / "keep", ending())
+    assert row["messages"][-1]["role"] == "tool"
+    assert any(note.startswith("1 of 1 rows end in an answer of a tool") for note in report.notes)
+    (row,), report = export(tmp_path / "strip", ending(), tool_endings="strip")
+    assert row["messages"][-1]["role"] == "assistant"
+    assert not any("answer of a tool" in note for note in report.notes)
+    _, report = export(tmp_path / "drop", ending(), trajectory("plain"), tool_endings="drop")
+    assert report.left_out == {"ends_in_tool_answer": 1}
+
+
+def test_a_chat_without_a_system_prompt_is_told_of_and_left_out_where_one_is_needed(
+    tmp_path: Path,
+) -> None:
+    bare = trajectory("bare", system_prompt=None)
+    _, report = export(tmp_path / "kept", bare, trajectory("whole"))
+    assert any(note.startswith("1 of 2 rows have no system prompt") for note in report.notes)
+    rows, report = export(tmp_path / "left", bare, trajectory("whole"), require_prompt=True)
+    assert [row["trajectory_id"] for row in rows] == ["whole"]
+    assert report.left_out == {"no_system_prompt": 1}
+
+
+def test_tools_stand_in_only_where_the_source_recorded_none() -> None:
+    tools = ({"type": "function", "function": {"name": "find", "description": "Inferred"}},)
+    bare, whole = trajectory("bare", tools=()), trajectory("whole")
+    settings = RowSettings(infer_tools=True)
+    assert readable(bare, settings, {("e", "Help."): tools}).tools == tools
+    assert readable(whole, settings, {("e", "Help."): tools}).tools == whole.tools
+    assert readable(bare, RowSettings(), {("e", "Help."): tools}).tools == ()
+
+
+BEGIN, END = marks()[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        (f"a{BEGIN}b{END}c", "ac"),
+        (f"{BEGIN}b{END}c{BEGIN}d{END}", "c"),
+        (f"thought by itself{END}c", "c"),
+        (f"c{BEGIN}never ended", "c"),
+        ("c", "c"),
+    ],
+)
+def test_what_stands_outside_thoughts(text: str, left: str) -> None:
+    assert outside(text, BEGIN, END) == left
+
+
+@given(st.lists(st.sampled_from([BEGIN, END, "x", " "]), max_size=30))
+def test_nothing_that_begins_a_thought_is_left(parts: list[str]) -> None:
+    assert BEGIN not in outside("".join(parts), BEGIN, END)

@@ -1,0 +1,174 @@
+"""Actions that stand in texts become calls, the text as written stays, and what answered them is an
+answer of a tool; an example in an answer to a person stays text.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from synth.importers.records import Imported
+from tests.synth.importers.imports import read_document
+
+ANSWERED = {
+    "hermes": '<tool_call>\n{"name": "find", "arguments": {"q": "x"}}\n</tool_call>',
+    "xml of functions": "<function=find>\n<parameter=q>x</parameter>\n</function>",
+    "xml within tool_call": "<tool_call>\n<function=find>\n<parameter=q>\nx\n</parameter>\n</function>\n</tool_call>",
+    "invoke": '<function_calls>\n<invoke name="find">\n<parameter name="q">x</parameter>\n</invoke>\n</function_calls>',
+    "function with json": '<function=find>{"q": "x"}</function>',
+    "mistral": '[TOOL_CALLS] [{"name": "find", "arguments": {"q": "x"}}]',
+    "react": 'Thought: Look.\nAction: find\nAction Input: {"q": "x"}',
+    "react json": 'Thought:\nLook.\nAction:\n{"name": "find", "arguments": {"q": "x"}}',
+    "react fenced": 'Thought: Look.\nAction:\n```json\n{"action": "find", "action_input": {"q": "x"}}\n```',
+    "act": '{"name": "find", "arguments": {"q": "x"}}',
+    "json fence": 'Look.\n```json\n{"name": "find", "arguments": {"q": "x"}}\n```',
+}
+
+
+def load(tmp_path: Path, *messages: Any) -> Imported:
+    (found,), bad = read_document(tmp_path, {"messages": list(messages)})
+    assert bad == []
+    assert isinstance(found, Imported)
+    return found
+
+
+def user(text: str) -> dict[str, str]:
+    return {"role": "user", "content": text}
+
+
+def agent(text: str) -> dict[str, str]:
+    return {"role": "assistant", "content": text}
+
+
+@pytest.mark.parametrize("text", ANSWERED.values(), ids=ANSWERED.keys())
+def test_an_action_in_any_writing_is_a_call_and_the_text_is_kept(tmp_path: Path, text: str) -> None:
+    found = load(tmp_path, user("q"), agent(text), user("API output: 3"), agent("It is 3."))
+    acted, told = found.trajectory.turns
+    assert [(call.name, call.parsed()) for call in acted.tool_calls] == [("find", {"q": "x"})]
+    assert acted.raw == text
+    (answer,) = acted.observations
+    assert (answer.source, answer.content) == ("tool", "API output: 3")
+    assert answer.call_id == acted.tool_calls[0].call_id
+    assert (told.content, told.tool_calls, told.raw) == ("It is 3.", (), None)
+
+
+@pytest.mark.parametrize("name", ["react", "react json", "act", "json fence"])
+def test_the_same_words_to_a_person_stay_words(tmp_path: Path, name: str) -> None:
+    found = load(tmp_path, user("How do I call it?"), agent(ANSWERED[name]), user("Thanks!"))
+    (turn,) = found.trajectory.turns
+    assert (turn.content, turn.tool_calls, turn.raw) == (ANSWERED[name], (), None)
+    assert turn.observations[0].source == "user"
+
+
+def test_a_shell_block_in_a_chat_with_a_person_stays_text(tmp_path: Path) -> None:
+    text = "Run this:\n```bash\nls\n```"
+    found = load(tmp_path, user("How?"), agent(text), user("It works"), agent("Good."))
+    assert [turn.content for turn in found.trajectory.turns] == [text, "Good."]
+
+
+def test_a_reply_action_is_words_to_the_user_with_the_thought_beside_it(tmp_path: Path) -> None:
+    reply = 'Thought:\nAsk.\nAction:\n{"name": "respond", "arguments": {"content": "Which one?"}}'
+    found = load(
+        tmp_path,
+        user("q"),
+        agent(reply),
+        user("That one."),
+        agent(ANSWERED["react json"]),
+        user("API output: {}"),
+        agent(reply),
+    )
+    first, second, third = found.trajectory.turns
+    assert (first.content, first.tool_calls, first.raw) == ("Which one?", (), reply)
+    assert first.observations[0].source == "user"
+    assert second.observations[0].source == "tool"
+    assert third.content == "Which one?"
+
+
+def test_several_calls_in_tags_are_one_turn(tmp_path: Path) -> None:
+    one, other = (
+        f'<tool_call>{{"name": "f", "arguments": {{"n": {n}}}}}</tool_call>' for n in (1, 2)
+    )
+    answers = {
+        "role": "tool",
+        "content": "<tool_response>a</tool_response>\n<tool_response>b</tool_response>",
+    }
+    (turn,) = load(tmp_path, user("q"), agent(f"Both.\n{one}\n{other}"), answers).trajectory.turns
+    assert turn.content == "Both."
+    assert [call.parsed() for call in turn.tool_calls] == [{"n": 1}, {"n": 2}]
+    ids = [call.call_id for call in turn.tool_calls]
+    assert [(ids.index(o.call_id or ""), o.content) for o in turn.observations] == [
+        (0, "a"),
+        (1, "b"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<tool_call>{"name": "f", "arguments": {"n": 1}',
+        "<tool_call>not json</tool_call>",
+        "<tool_call>{}</tool_call>",
+    ],
+)
+def test_a_tag_that_cannot_be_read_stays_text(tmp_path: Path, text: str) -> None:
+    (turn,) = load(tmp_path, user("q"), agent(text)).trajectory.turns
+    assert turn.content == text
+    assert turn.tool_calls == ()
+
+
+def test_a_loop_of_acts_in_words_is_one_of_calls(tmp_path: Path) -> None:
+    chat = [user("Put the apple away.")]
+    for step in ("go to table", "take apple", "go to fridge"):
+        chat += [agent(f"Thought: now.\nAction: {step}"), user(f"You {step}.")]
+    found = load(tmp_path, *chat)
+    assert [turn.tool_calls[0].parsed() for turn in found.trajectory.turns] == [
+        {"action": step} for step in ("go to table", "take apple", "go to fridge")
+    ]
+    assert {one.source for turn in found.trajectory.turns for one in turn.observations} == {"tool"}
+
+
+def test_an_action_of_swe_agent_stands_beside_its_thought(tmp_path: Path) -> None:
+    text = "DISCUSSION\nLook.\n```\nls -a\n```"
+    history = [
+        {"role": "system", "content": "s", "agent": "main"},
+        {"role": "user", "content": "Fix it.", "agent": "main"},
+        {
+            "role": "assistant",
+            "content": text,
+            "thought": "DISCUSSION\nLook.\n",
+            "action": "ls -a\n",
+            "agent": "main",
+        },
+        {"role": "user", "content": "a.py", "agent": "main"},
+        {"role": "assistant", "content": "?", "thought": "?", "action": "", "agent": "main"},
+        {"role": "user", "content": "Your output was not formatted.", "agent": "main"},
+    ]
+    (found,), bad = read_document(tmp_path, {"history": history, "trajectory": [], "info": {}})
+    assert bad == []
+    acted, failed = found.trajectory.turns
+    assert acted.tool_calls[0].parsed() == {"command": "ls -a\n"}
+    assert (acted.content, acted.raw) == ("DISCUSSION\nLook.", text)
+    assert [(o.source, o.content) for o in acted.observations] == [("tool", "a.py")]
+    assert (failed.tool_calls, failed.observations[0].source) == ((), "environment")
+
+
+@pytest.mark.parametrize("language", ["bash", "mswea_bash_command"])
+def test_a_command_of_mini_swe_agent_is_a_call_and_two_are_none(
+    tmp_path: Path, language: str
+) -> None:
+    block = f"```{language}\nls\n```"
+    messages = [
+        {"role": "system", "content": "s"},
+        {"role": "user", "content": "Fix it."},
+        {"role": "assistant", "content": f"THOUGHT: look\n\n{block}"},
+        {"role": "user", "content": "a.py"},
+        {"role": "assistant", "content": f"{block}\n{block}"},
+        {"role": "user", "content": "Exactly one."},
+    ]
+    run = {"trajectory_format": "mini-swe-agent-1.1", "info": {}, "messages": messages}
+    (found,), bad = read_document(tmp_path, run)
+    assert bad == []
+    acted, failed = found.trajectory.turns
+    assert acted.tool_calls[0].parsed() == {"command": "ls"}
+    assert (acted.content, acted.observations[0].source) == ("THOUGHT: look", "tool")
+    assert (failed.tool_calls, failed.observations[0].source) == ((), "environment")

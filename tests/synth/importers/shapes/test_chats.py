@@ -1,0 +1,305 @@
+"""The same dialogue in every dialect of chats comes in as the same turns."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.synth.importers.imports import read_document, read_lines
+from tests.synth.importers.shapes.dialogues import (
+    ASKED,
+    CHAT,
+    FOUND,
+    OUTLINE,
+    PARAMETERS,
+    SYSTEM,
+    TOLD,
+    TOOL,
+    outline,
+)
+
+CALL = {"name": "find_order", "arguments": {"order": 7}}
+SHAREGPT = {
+    "conversations": [
+        {"from": "system", "value": SYSTEM},
+        {"from": "human", "value": ASKED},
+        {"from": "function_call", "value": json.dumps(CALL)},
+        {"from": "observation", "value": FOUND},
+        {"from": "gpt", "value": TOLD},
+    ],
+    "tools": json.dumps([TOOL["function"]]),
+}
+HERMES = {
+    "conversations": [
+        {"from": "system", "value": SYSTEM},
+        {"from": "human", "value": ASKED},
+        {"from": "gpt", "value": f"<tool_call>\n{json.dumps(CALL)}\n</tool_call>"},
+        {"from": "tool", "value": f"<tool_response>\n{FOUND}\n</tool_response>"},
+        {"from": "gpt", "value": TOLD},
+    ]
+}
+ANTHROPIC = {
+    "model": "m",
+    "system": [{"type": "text", "text": SYSTEM}],
+    "tools": [{"name": "find_order", "description": "Finds.", "input_schema": PARAMETERS}],
+    "messages": [
+        {"role": "user", "content": ASKED},
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "thinking", "thinking": "Look it up.", "signature": "s"},
+                {"type": "tool_use", "id": "t1", "name": "find_order", "input": {"order": 7}},
+            ],
+        },
+        {
+            "role": "user",
+            "content": [
+                {
+                    "type": "tool_result",
+                    "tool_use_id": "t1",
+                    "content": [{"type": "text", "text": FOUND}],
+                }
+            ],
+        },
+        {"role": "assistant", "content": [{"type": "text", "text": TOLD}]},
+    ],
+}
+LEGACY = [
+    *CHAT[:2],
+    {"role": "assistant", "content": "", "function_call": {**CALL, "arguments": '{"order": 7}'}},
+    {"role": "function", "name": "find_order", "content": FOUND},
+    CHAT[4],
+]
+LANGCHAIN = {
+    "messages": [
+        {"type": "system", "content": SYSTEM},
+        {"type": "human", "content": ASKED},
+        {
+            "type": "ai",
+            "content": "",
+            "tool_calls": [{"id": "a", "name": "find_order", "args": {"order": 7}}],
+        },
+        {"type": "tool", "content": FOUND, "tool_call_id": "a", "status": "success"},
+        {"type": "ai", "content": TOLD, "tool_calls": [], "invalid_tool_calls": []},
+    ]
+}
+GEMINI = {
+    "system_instruction": SYSTEM,
+    "messages": [
+        {"role": "user", "parts": [{"text": ASKED}]},
+        {
+            "role": "model",
+            "parts": [{"functionCall": {"name": "find_order", "args": {"order": 7}}}],
+        },
+        {
+            "role": "function",
+            "parts": [{"functionResponse": {"name": "find_order", "response": json.loads(FOUND)}}],
+        },
+        {"role": "model", "parts": [{"text": TOLD}]},
+    ],
+}
+PARTS = [
+    {"role": "system", "content": [{"type": "text", "text": SYSTEM}]},
+    {"role": "user", "content": [{"type": "text", "text": ASKED}]},
+    *CHAT[2:3],
+    {"role": "tool", "tool_call_id": "c1", "content": [{"type": "text", "text": FOUND}]},
+    {"role": "assistant", "content": [{"type": "text", "text": TOLD}], "tool_calls": None},
+]
+SESSION = [
+    {"type": "session", "harness": "h", "id": "s1"},
+    *(
+        {"type": "message", "message": message}
+        for message in (
+            *CHAT[:2],
+            {
+                "role": "assistant",
+                "content": None,
+                "toolCalls": [{"id": "c1", "function": CHAT[2]["tool_calls"][0]["function"]}],
+            },
+            {"role": "tool", "toolCallId": "c1", "content": FOUND},
+            CHAT[4],
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("record", "format"),
+    [
+        (CHAT, "openai_messages"),
+        ({"messages": CHAT}, "openai_messages"),
+        ({"messages": json.dumps(CHAT)}, "messages"),
+        ({"messages": LEGACY}, "openai_messages"),
+        ({"messages": PARTS}, "openai_messages"),
+        ({"conversation": CHAT, "id": 3}, "messages"),
+        ({"trajectory": CHAT, "instance_id": "a__b-1", "resolved": 1}, "swe_logs"),
+        (SHAREGPT, "sharegpt"),
+        (HERMES, "hermes"),
+        (ANTHROPIC, "anthropic_messages"),
+        (LANGCHAIN, "messages"),
+        (GEMINI, "openai_messages"),
+    ],
+)
+def test_every_dialect_gives_the_same_turns(tmp_path: Path, record: Any, format: str) -> None:
+    (found,), bad = read_document(tmp_path, record)
+    assert bad == []
+    assert outline(found) == OUTLINE
+    assert (found.trajectory.source or "").split(":")[0] == format
+
+
+def test_a_session_trace_is_read(tmp_path: Path) -> None:
+    (found,), bad = read_lines(tmp_path, SESSION)
+    assert bad == []
+    assert outline(found) == OUTLINE
+    assert "s1" in found.names
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"data": [{"messages": CHAT}]},
+        {"version": 1, "conversations": [SHAREGPT]},
+        {"rows": [{"row_idx": 0, "row": {"messages": CHAT}}], "features": []},
+        {"a": {"messages": CHAT}},
+        {"a": CHAT},
+    ],
+)
+def test_chats_within_one_document_are_read_each(tmp_path: Path, document: Any) -> None:
+    (found,), bad = read_document(tmp_path, document)
+    assert bad == []
+    assert outline(found) == OUTLINE
+
+
+@pytest.mark.parametrize("record", [SHAREGPT, ANTHROPIC])
+def test_tool_schemas_become_openais(tmp_path: Path, record: Any) -> None:
+    (found,), _ = read_document(tmp_path, record)
+    assert found.trajectory.tools == (TOOL,)
+
+
+def test_a_thought_with_a_signature_is_a_thought_and_stays_in_raw(tmp_path: Path) -> None:
+    (found,), _ = read_document(tmp_path, ANTHROPIC)
+    turn = found.trajectory.turns[0]
+    assert turn.thought == "Look it up."
+    assert json.loads(turn.raw or "") == [ANTHROPIC["messages"][1]["content"][0]]  # type: ignore[index]
+
+
+def test_an_inline_thought_becomes_one_and_the_text_as_written_is_kept(tmp_path: Path) -> None:
+    text = "<think>\nWhere?\n</think>\n\nIn Graz."
+    (found,), _ = read_document(
+        tmp_path, [{"role": "user", "content": "q"}, {"role": "assistant", "content": text}]
+    )
+    (turn,) = found.trajectory.turns
+    assert (turn.thought, turn.content, turn.raw) == ("Where?", "In Graz.", text)
+
+
+def test_parallel_calls_are_one_turn_and_each_answer_finds_its_own(tmp_path: Path) -> None:
+    calls = [
+        {"id": f"c{n}", "type": "function", "function": {"name": "f", "arguments": {"n": n}}}
+        for n in (1, 2)
+    ]
+    messages = [
+        {"role": "user", "content": "q"},
+        {"role": "assistant", "content": None, "tool_calls": calls},
+        {"role": "tool", "tool_call_id": "c2", "content": "two"},
+        {"role": "tool", "tool_call_id": "c1", "content": "one"},
+    ]
+    (found,), _ = read_document(tmp_path, messages)
+    assert outline(found)[1:] == [
+        ("text", None),
+        ("call", "f", {"n": 1}),
+        ("call", "f", {"n": 2}),
+        ("tool", "two", 1),
+        ("tool", "one", 0),
+    ]
+
+
+def test_arguments_that_are_no_json_are_kept_to_the_byte(tmp_path: Path) -> None:
+    call = {"id": "c", "function": {"name": "f", "arguments": '{"a": 1'}}
+    (found,), _ = read_document(
+        tmp_path, [{"role": "user", "content": "q"}, {"role": "assistant", "tool_calls": [call]}]
+    )
+    (made,) = found.trajectory.turns[0].tool_calls
+    assert made.arguments == '{"a": 1'
+    assert made.parse_error is not None
+
+
+def test_an_image_leaves_a_note_and_masks_what_follows(tmp_path: Path) -> None:
+    parts = [
+        {"type": "text", "text": "What is this?"},
+        {"type": "image_url", "image_url": {"url": "x"}},
+    ]
+    (found,), _ = read_document(
+        tmp_path, [{"role": "user", "content": parts}, {"role": "assistant", "content": "A cat."}]
+    )
+    assert found.trajectory.opening[0].content == "What is this?\n[image_url left out on import]"
+    assert found.trajectory.turns[0].mask == "after_unseen_content"
+
+
+@pytest.mark.parametrize(
+    ("claims", "outcome"),
+    [
+        ({"resolved": True}, "success"),
+        ({"resolved": 0}, "failure"),
+        ({"target": "False"}, "failure"),
+        ({"exit_status": "submitted", "resolved": "resolved"}, "success"),
+        ({"exit_status": "exit_context", "resolved": False}, "truncated"),
+        ({"exit_status": "submitted (exit_cost)"}, "truncated"),
+        ({"model_patch": "x"}, "unknown"),
+    ],
+)
+def test_a_swe_log_has_its_own_verdict(
+    tmp_path: Path, claims: dict[str, Any], outcome: str
+) -> None:
+    record = {"instance_id": "a__b-1", "trajectory": CHAT, "patch": "", **claims}
+    (found,), bad = read_document(tmp_path, record)
+    assert bad == []
+    assert found.trajectory.outcome == outcome
+
+
+def test_an_old_swe_agent_log_of_texts(tmp_path: Path) -> None:
+    record = {
+        "instance_id": "a__b-1",
+        "model_name": "m",
+        "target": True,
+        "trajectory": [
+            {"role": "system", "system_prompt": SYSTEM, "text": None, "mask": False},
+            {"role": "user", "text": ASKED, "mask": False},
+            {"role": "ai", "text": TOLD, "mask": True},
+        ],
+    }
+    (found,), bad = read_document(tmp_path, record)
+    assert bad == []
+    assert outline(found) == [("system", SYSTEM), ("user", ASKED), ("text", TOLD)]
+    assert found.trajectory.model == "m"
+
+
+def test_labelled_steps_are_turns_with_labels(tmp_path: Path) -> None:
+    record = {
+        "prompt": "rendered",
+        "completions": ["rendered"],
+        "labels": [True],
+        "prompt_messages": CHAT[:4],
+        "step_messages": CHAT[4:],
+    }
+    (found,), bad = read_document(tmp_path, record)
+    assert bad == []
+    assert outline(found) == OUTLINE
+    assert [(mark.metric, mark.value, mark.turn) for mark in found.marks] == [
+        ("step_label", 1.0, 1)
+    ]
+
+
+def test_both_sides_of_a_comparison_come_in_and_say_which_was_preferred(tmp_path: Path) -> None:
+    record = {
+        "prompt": CHAT[:4],
+        "chosen": [{"role": "assistant", "content": TOLD}],
+        "rejected": [{"role": "assistant", "content": "No idea."}],
+    }
+    (chosen, rejected), bad = read_document(tmp_path, record)
+    assert bad == []
+    assert outline(chosen) == OUTLINE
+    assert rejected.trajectory.turns[-1].content == "No idea."
+    assert [one.marks[0].value for one in (chosen, rejected)] == [1.0, 0.0]
+    assert [turn.mask for turn in chosen.trajectory.turns] == ["not_trained", None]
+    assert chosen.trajectory.outcome == "unknown"
