@@ -2,7 +2,9 @@
 task.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from synth import Call, Require, Task, ToolEnv, tool
 
@@ -15,6 +17,7 @@ class Storeroom(ToolEnv):
     """You fetch things from a storeroom. If you are not told the shelf, find it. Then fetch."""
 
     version, licence = "1", "Apache-2.0"
+    unsaid: Annotated[int, Field(ge=1, le=100)] = 2  # one task in so many does not say the shelf
 
     def start(self, task: Task | None) -> str:
         """Every thing on a shelf of its own, by the task's seed; nothing is fetched."""
@@ -35,14 +38,15 @@ class Storeroom(ToolEnv):
         return f"Fetched {self.fetched}."
 
     def tasks(self, seed: int, count: int) -> list[Task]:
-        """By turns: the goal says the shelf (one call), or it does not (two)."""
-        return [self.task(seed + at, told=at % 2 == 0) for at in range(count)]
+        """The goal says the shelf (one call), or now and then it does not (two)."""
+        said = [at % self.unsaid != self.unsaid - 1 for at in range(count)]
+        return [self.task(seed + at, told=told) for at, told in enumerate(said)]
 
     def task(self, seed: int, *, told: bool) -> Task:
         """One thing to fetch, with the calls that do it."""
         thing = THINGS[seed % len(THINGS)]
         shelf = self.begun(seed).shelves[thing]
-        goal = f"Fetch the {thing}, please."
+        goal = f"Find the {thing}, then fetch it."
         gold: list[Call] = [("find", {"thing": thing})]
         gold.append(("fetch", {"thing": thing, "shelf": shelf}))
         if told:

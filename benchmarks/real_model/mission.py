@@ -32,11 +32,11 @@ _ONE_TRY = {"attempts": {"n": 1, "memo": True}}
 WORLDS = (
     World(
         "storeroom",
-        {"name": "storeroom:Storeroom", "tasks": 6},
+        {"name": "storeroom:Storeroom", "tasks": 8, "unsaid": 4},
         {
-            "rollout": {"trials": 4, "limits": _TURNS},
+            "rollout": {"trials": 3, "limits": _TURNS},
             "critical_step": {
-                "proposals": {"per_trajectory": 1, "alternatives": 1, "samples": 5},
+                "proposals": {"per_trajectory": 1, "alternatives": 2, "samples": 5},
             },
             "failure_injection": {"per_task": 1, "repairs": 0},
         },

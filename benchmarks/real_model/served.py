@@ -21,6 +21,8 @@ FLAGS = (
     "--dtype=float32",  # bfloat16 is emulated where a CPU has neither AVX512-BF16 nor AMX
     "--max-model-len=8192",
     "--max-num-seqs=16",
+    "--max-num-batched-tokens=8192",
+    "--no-enable-chunked-prefill",  # vLLM 0.32's CPU build dies of a cut prompt with a seed
     "--enforce-eager",
     "--enable-auto-tool-choice",
     "--tool-call-parser=hermes",

@@ -21,10 +21,13 @@ Command = Callable[[Sequence[str]], None]
 
 
 class Wanted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What an environment holds: requirements as pip takes them, and packages that go again."""
+    """What an environment holds: requirements as pip takes them, and packages that go again; and
+    the flags that a server out of it is started with.
+    """
 
     requirements: tuple[str, ...]
     remove: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
 
 
 @cache
@@ -45,14 +48,22 @@ def folder_of(build: str) -> Path:
     each set of requirements.
     """
     cache_folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    requirements = content_hash(msgspec.to_builtins(builds()[build]))[:10]
-    return cache_folder / "synth" / f"vllm-{build}-{requirements}"
+    held = content_hash([builds()[build].requirements, builds()[build].remove])[:10]
+    return cache_folder / "synth" / f"vllm-{build}-{held}"
 
 
 def installed() -> Path | None:
     """The interpreter of the environment that `install` has made for this machine."""
     folder = folder_of(build_here())
     return _python(folder) if (folder / READY).is_file() else None
+
+
+def flags_of(python: str) -> tuple[str, ...]:
+    """What a server is started with because of its build; none where the interpreter is that of no
+    environment of ours.
+    """
+    of_ours = (build for build in builds() if python == str(_python(folder_of(build))))
+    return next((builds()[build].flags for build in of_ours), ())
 
 
 def carried_out(command: Sequence[str]) -> None:

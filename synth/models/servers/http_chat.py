@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from synth.models.backoff import Pacing
-from synth.models.local.vllm_environment import installed
+from synth.models.local.vllm_environment import flags_of, installed
 from synth.models.local.vllm_local_server import LocalServer, shared_server
 from synth.models.probing.parsers import parsers_of
 from synth.models.servers.fleet import Fleet
@@ -131,7 +131,8 @@ def flags(settings: ModelSettings) -> list[str]:
     named = {flag.partition("=")[0] for flag in settings.server_args}
     for taken in sorted(named & set(OURS)):
         raise ConfigError(f"server_args: {taken} is set by synth itself; remove it")
-    return [*DEFAULTS, *_parsers(settings.model, named), *settings.server_args]
+    ours = (*DEFAULTS, *flags_of(settings.python), *_parsers(settings.model, named))
+    return [*ours, *settings.server_args]
 
 
 def _parsers(model: str, named: Set[str]) -> list[str]:

@@ -16,7 +16,7 @@ from synth.models.local.vllm_environment import (
     install,
     installed,
 )
-from synth.models.servers.http_chat import with_interpreter
+from synth.models.servers.http_chat import flags, with_interpreter
 from synth.models.settings import ModelSettings
 from synth.schemas import ConfigError, SynthError
 
@@ -65,6 +65,19 @@ def test_an_environment_is_made_once_and_found_by_the_engine(cache_folder: Path)
     assert with_interpreter(local).python == str(python)
     own = ModelSettings(engine="vllm_local", model="m", python="/opt/vllm/bin/python")
     assert with_interpreter(own) is own
+
+
+def test_a_server_has_the_flags_of_its_build_and_the_users_come_last() -> None:
+    python = install("cpu", command=Shell())
+    local = ModelSettings(
+        engine="vllm_local", model="Qwen/Qwen3-8B", python=str(python), server_args=("--x=1",)
+    )
+    found = flags(local)
+    assert "--no-enable-chunked-prefill" in found
+    assert "--reasoning-parser=qwen3" in found
+    assert found[-1] == "--x=1"
+    other = local.model_copy(update={"python": sys.executable})
+    assert "--no-enable-chunked-prefill" not in flags(other)
 
 
 def test_packages_that_do_not_load_go_again() -> None:
