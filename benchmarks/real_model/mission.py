@@ -32,9 +32,9 @@ _ONE_TRY = {"attempts": {"n": 1, "memo": True}}
 WORLDS = (
     World(
         "storeroom",
-        {"name": "storeroom:Storeroom", "tasks": 8, "unsaid": 4},
+        {"name": "storeroom:Storeroom", "tasks": 6, "unsaid": 3},
         {
-            "rollout": {"trials": 3, "limits": _TURNS},
+            "rollout": {"trials": 2, "limits": _TURNS},
             "critical_step": {
                 "proposals": {"per_trajectory": 1, "alternatives": 2, "samples": 5},
             },
@@ -52,11 +52,12 @@ WORLDS = (
     ),
     World(
         "storefront",
-        {"name": "storefront", "tasks": 3, "level": 0.0},
+        {"name": "storefront", "tasks": 2, "level": 0.0},
         {
             "rollout": {"trials": 2, "limits": _TURNS},
             "reflect_retry": _ONE_TRY,
             "critical_step": None,
+            "rubric": None,  # 3,000 tokens of log and rules a question, at 160 a second
         },
     ),
 )
