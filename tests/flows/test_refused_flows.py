@@ -82,5 +82,12 @@ def test_a_part_of_ones_own_needs_no_registration(
     stages = [{"rollout": {"trials": 1}}, {"filter": [{"my_filters:FILTER": {"longest": 2}}]}]
     _, reports, _ = run_flow(echo_flow(stages=stages), str(tmp_path / "run"))
     assert reports["filter"]["filters"] == [
-        {"name": "my_filters:FILTER", "kept": {}, "dropped": {"length": 4}, "undefined": {}}
+        {
+            "name": "my_filters:FILTER",
+            "kept": {},
+            "dropped": {"length": 4},
+            "undefined": {},
+            "asked": 4,
+            "spoke": 4,
+        }
     ]

@@ -7,7 +7,7 @@ Whatever follows `Observation:` the model made up: its turn ended before.
 import re
 
 from synth.schemas import ToolCall, ToolSchemas, argument_error
-from synth.text.calls.argument_types import properties_of
+from synth.text.calls.argument_types import properties_of, required_of
 from synth.text.calls.found import (
     UNREAD,
     FoundCalls,
@@ -117,15 +117,16 @@ def _at_once(text: str, begin: int, tools: ToolSchemas) -> FoundCalls | None:
 
 
 def _call(name: str, given: str, tools: ToolSchemas) -> ToolCall:
-    """A call with an object, with nothing, or with a text for its only parameter; what is none of
-    these is the agent's error.
+    """A call with an object, with nothing, or with a text for the only parameter that it has, or
+    cannot do without; what is none of these is the agent's error.
     """
     properties = properties_of(tools, name) or {}
     if argument_error(given) is None:
         return ToolCall.received("", name, given)
     if not properties and given.lower() in ("", "none", "null", "{}"):
         return ToolCall.received("", name, "{}")
-    if len(properties) == 1 and not given.startswith("{"):
+    only = properties if len(properties) == 1 else required_of(tools, name)
+    if len(only) == 1 and not given.startswith("{"):
         text = given[1:-1] if re.fullmatch(r'"[^"]*"', given) else given
-        return ToolCall.received("", name, as_json({next(iter(properties)): text}))
+        return ToolCall.received("", name, as_json({str(next(iter(only))): text}))
     return ToolCall.received("", name, given)

@@ -228,3 +228,22 @@ def test_a_model_that_loops_on_a_form_is_read_in_linear_time(form: str) -> None:
             began = time.perf_counter()
             reply(loop)
             assert time.perf_counter() - began < 5
+
+
+@pytest.mark.parametrize("said", ["Action: find[Paris]", "Action: find\nAction Input: Paris\n"])
+@pytest.mark.parametrize(
+    ("parameters", "expected"),
+    [
+        ({"properties": {"city": {}}}, '{"city": "Paris"}'),
+        ({"properties": {"city": {}, "days": {}}, "required": ["city"]}, '{"city": "Paris"}'),
+        ({"properties": {"city": {}, "days": {}}, "required": ["city", "days"]}, "Paris"),
+        ({"properties": {"city": {}, "days": {}}}, "Paris"),
+    ],
+    ids=["only one", "only one required", "two required", "none required"],
+)
+def test_a_bare_text_is_the_parameter_that_a_tool_cannot_do_without(
+    said: str, parameters: dict[str, Any], expected: str
+) -> None:
+    tools = ({"type": "function", "function": {"name": "find", "parameters": parameters}},)
+    (call,) = read_calls(said, tools).calls
+    assert (call.name, call.arguments) == ("find", expected)
