@@ -62,7 +62,7 @@ WORLDS = (
     ),
 )
 EVERYWHERE = {
-    "reverse_task": {"explorations": 2, "tasks": 2},
+    "reverse_task": {"explorations": 2, "tasks": 2, "windows": 2},
     "rubric": {"samples": 2},
 }
 
