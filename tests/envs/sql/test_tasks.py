@@ -69,6 +69,7 @@ def test_a_seed_gives_the_same_tasks_of_all_kinds_and_no_goal_twice() -> None:
     assert len({task.goal for task in made}) == 40
 
 
+@pytest.mark.slow
 def test_the_expert_solves_every_task_from_the_words_of_its_goal() -> None:
     for task in tasks():
         bare = Task.identified(

@@ -103,6 +103,7 @@ def test_the_published_rates_of_the_bots_without_a_target_stay_where_they_are(
     assert least <= len(passed(name)) / len(tasks()) <= most
 
 
+@pytest.mark.slow
 def test_always_complying_passes_no_task_with_a_refusal() -> None:
     assert [
         task for task in passed("always_comply") if task.check is not None and task.check.refusals

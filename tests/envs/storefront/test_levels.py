@@ -72,6 +72,7 @@ def test_the_expert_solves_tasks_of_every_level(level: float) -> None:
 
 
 @pytest.mark.parametrize(("level", "seed"), [(0, 2), (0, 1), (0.1, 1)])
+@pytest.mark.slow
 def test_easy_tasks_too_are_all_different_and_pairs_stay_whole(level: float, seed: int) -> None:
     tasks = WORLD.make_tasks({"level": level}, seed, 200)
     assert len({task.task_id for task in tasks}) == 200

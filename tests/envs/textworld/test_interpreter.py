@@ -30,6 +30,7 @@ def test_paragraphs_stay_and_runs_of_empty_lines_become_one() -> None:
     assert _plain(said) == "-= Attic =-\nAn attic.\n\nA box."
 
 
+@pytest.mark.slow
 def test_an_actions_parts_are_no_actions_of_their_own() -> None:
     (made,) = made_games(TextWorldConfig.model_validate(SMALL), [SEED * 1_000_003])
     interpreter = Interpreter(made.path)

@@ -63,6 +63,7 @@ def test_a_task_whose_game_has_changed_is_refused_in_one_line() -> None:
         played(msgspec.structs.replace(task, script={"game": "other"}), lambda env: env.check())
 
 
+@pytest.mark.slow
 def test_the_goal_names_the_end_and_not_the_way_there() -> None:
     for task in tasks(2):
         last = task.gold[-1].parsed()

@@ -107,6 +107,7 @@ class Ordered(ToolEnv):
         ]
 
 
+@pytest.mark.slow
 def test_a_flow_plays_it_by_expert_and_at_random_filters_and_exports(tmp_path: Path):
     content = {
         "name": "shelf",

@@ -181,6 +181,7 @@ def test_a_cancelled_call_frees_its_connection(engine: str) -> None:
         asyncio.run(scene(server))
 
 
+@pytest.mark.slow
 def test_hundreds_of_calls_share_the_client_through_storms(engine: str) -> None:
     storm = [
         Mishap("status", status=503),

@@ -37,6 +37,7 @@ def pairs(count: int, chosen: str = "", rejected: str = "", tasks: int = 20) -> 
     ]
 
 
+@pytest.mark.slow
 def test_a_word_that_only_one_side_uses_is_found_and_named() -> None:
     found = style(pairs(100, chosen="certainly", rejected="hm"), 0.65)
     assert found.confounded
@@ -45,6 +46,7 @@ def test_a_word_that_only_one_side_uses_is_found_and_named() -> None:
     assert {"chosen: certainly", "rejected: hm"} <= set(found.features)
 
 
+@pytest.mark.slow
 def test_noise_is_no_style() -> None:
     found = style(pairs(200), 0.65)
     assert found.auc is not None
@@ -52,6 +54,7 @@ def test_noise_is_no_style() -> None:
     assert found.confounded is False
 
 
+@pytest.mark.slow
 def test_argument_values_are_no_style_and_their_words_in_the_text_neither() -> None:
     rng = random.Random(2)
     found = style(

@@ -147,6 +147,7 @@ def test_heterogeneity_needs_three_successes() -> None:
     assert strategic_heterogeneity(["x", "y"]) is None
 
 
+@pytest.mark.slow
 def test_the_chance_of_a_mixed_group_is_that_of_the_posterior() -> None:
     # uniform prior and posterior: E[p^2] = 1/3, twice, so 1/3 is mixed
     assert mixed_group_probability(0, 0, 2) == pytest.approx(1 / 3)

@@ -17,6 +17,7 @@ needs_real_data = pytest.mark.skipif(
 
 @needs_real_data
 @pytest.mark.parametrize("folder", ["tau1", "tau1_retail", "agentrx_tau"])
+@pytest.mark.slow
 def test_share_of_unjustified_arguments_in_real_trajectories(folder: str) -> None:
     counts: Counter[str] = Counter()
     verdicts: Counter[bool | None] = Counter()
