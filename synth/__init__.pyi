@@ -37,8 +37,12 @@ from synth.api.runs import check_flow as check_flow
 from synth.api.runs import curate as curate
 from synth.api.runs import run as run
 from synth.api.runs import work as work
+from synth.api.templates import list_templates as list_templates
+from synth.api.templates import write_template as write_template
 from synth.api.verification import VerifyReport as VerifyReport
 from synth.api.verification import verify as verify
+from synth.api.vllm import install_vllm as install_vllm
+from synth.api.vllm import installed_vllm as installed_vllm
 from synth.api.workers import WorkStatus as WorkStatus
 from synth.api.workers import status as status
 from synth.engine.runs.replaying import RecheckTally as RecheckTally

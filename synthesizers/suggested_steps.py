@@ -6,9 +6,20 @@ These are proposals only: continuations decide, and a judge's silence is no labe
 
 import re
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from itertools import islice, zip_longest
+from typing import Any
 
-from synth.engine.asking import Answer, RoleClient, RoleRequest, UnreadableError, prompt
+import msgspec
+
+from synth.engine.asking import (
+    Answer,
+    RoleClient,
+    RoleRequest,
+    UnreadableError,
+    prompt,
+    response_form,
+)
 from synth.engine.roles.replies import answer_text
 from synth.engine.study.stage_context import StageContext
 from synth.ledger.typed import read
@@ -101,11 +112,27 @@ async def judge_proposals(
 
     asked = log_of(trajectory), prompt("judge/steps_form").format(most)
     role = prompt("judge/steps_role")
-    question = RoleRequest.about(trajectory, "suspected_steps", role, *asked)
+    form = _form(own, most)
+    question = RoleRequest.about(trajectory, "suspected_steps", role, *asked, form=form)
     answer = await asking.ask(question, read)
     too_long = answer.fault is not None and answer.fault.context_overflow
 
     return Answer((), answer.replies) if too_long or answer.unreadable is not None else answer
+
+
+class _Steps(msgspec.Struct, frozen=True):
+    """A list in an object, since the root of a server's form must be one."""
+
+    steps: tuple[int, ...]
+
+
+def _form(own: Sequence[int], most: int) -> Mapping[str, Any]:
+    """What a server holds the reply to: at most `most` numbers of steps that there are."""
+    form = deepcopy(dict(response_form("steps", _Steps)))
+    steps = form["json_schema"]["schema"]["properties"]["steps"]
+    steps["maxItems"] = most
+    steps["items"] |= {"minimum": own[0], "maximum": own[-1]}
+    return form
 
 
 def _numbers(written: str) -> tuple[int, ...] | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from synth.api.waiting import waited
 from synth.confinement import how_branches_are_made, how_trees_are_counted, missing
 from synth.ledger.storage.journal import state_folder
+from synth.models.local.vllm_environment import installed
 from synth.models.probing.endpoint import Finding
 from synth.models.probing.examined import Examined, examine
 
@@ -58,6 +59,7 @@ def check_machine() -> Mapping[str, tuple[Problem, str]]:
         "runs": (_cannot_write(here), f"below {here}, {_free(here)}"),
         "journals": (journals, f"{state}, {_free(state)}"),
         "worlds": (None, _worlds()),
+        "vllm": (None, _vllm()),
     }
 
 
@@ -100,6 +102,14 @@ def _worlds() -> str:
         f"processes confined by bubblewrap, limited by {how_trees_are_counted()}; branches of a "
         f"folder: {how_branches_are_made()}"
     )
+
+
+def _vllm() -> str:
+    """Which vLLM `engine: vllm_local` starts where a flow names no interpreter."""
+    python = installed()
+    if python is None:
+        return "none for engine vllm_local: `synth vllm install` makes it"
+    return f"engine vllm_local starts {python}"
 
 
 def _nearest(folder: Path) -> Path:

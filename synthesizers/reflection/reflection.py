@@ -4,8 +4,9 @@ guessed (R3L, arXiv 2601.03715).
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 
@@ -54,7 +55,37 @@ class Reflection(msgspec.Struct, frozen=True):
 
 
 KEYS = Reflection.__struct_fields__
+
+
+class Diagnosis(msgspec.Struct, frozen=True):
+    """The same of an attempt that the world judged as not solved: nothing is left open, so that no
+    key contradicts another.
+    """
+
+    trajectory_summary: str
+    root_cause_analysis: str
+    trajectory_outcome: Literal["failure"]
+    improvement_suggestion: str
+    retry_from_step: Annotated[int, msgspec.Meta(ge=0)]
+
+
 FORM = response_form("reflection", Reflection)
+UNSOLVED = response_form("reflection", Diagnosis)
+
+
+def form_of(attempt: Trajectory) -> Mapping[str, Any]:
+    """The form of a reflection on an attempt, which a server holds the reply to.
+
+    A schema cannot say that two keys are null if and only if a third has one value: a small model
+    held to `FORM` contradicted itself in 14 of 14 reflections on failed attempts. What is known of
+    the attempt says which of the two it is, and how many steps there are to go back to.
+    """
+    if attempt.outcome not in (Outcome.FAILURE, Outcome.TRUNCATED):
+        return FORM
+    form = deepcopy(dict(UNSOLVED))
+    steps = form["json_schema"]["schema"]["properties"]["retry_from_step"]
+    steps["maximum"] = max(len(attempt.turns) - 1, 0)
+    return form
 
 
 class Reflected(msgspec.Struct, frozen=True):
@@ -103,7 +134,7 @@ class Reflector:
             task_id=attempt.task_id,
             messages=reflection_messages(attempt, lessons, evidence),
             sampling={} if given else {"max_tokens": MOST_TOKENS},
-            form=FORM,
+            form=form_of(attempt),
         )
 
         def read(completion: Completion) -> Reflection:

@@ -139,6 +139,7 @@ def test_a_wheel_has_one_top_level_name_and_all_that_is_in_the_folders(
     assert {
         "synth/py.typed",
         "synth/configs/quickstart.yaml",
+        "synth/configs/storeroom.py",
         "synth/data/rubrics/stagewise.yaml",
     } <= inside
 

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from synth.models.backoff import Pacing
+from synth.models.local.vllm_environment import flags_of, installed
 from synth.models.local.vllm_local_server import LocalServer, shared_server
 from synth.models.probing.parsers import parsers_of
 from synth.models.servers.fleet import Fleet
@@ -88,11 +89,20 @@ def open_vllm_local(settings: ModelSettings) -> ServerChat:
     """A client whose server is started by the first call; calls wait while it starts, and while it
     is started again. Raises `ConfigError`; a call `SynthError` where the server cannot be had.
     """
+    settings = with_interpreter(settings)
     server = shared_server(settings, flags(settings))
 
     client = open_vllm(server.reached_by(settings), server)
     server.users += 1
     return client
+
+
+def with_interpreter(settings: ModelSettings) -> ModelSettings:
+    """The settings with vLLM's interpreter: where they name none, that of `synth vllm install`,
+    if it is there.
+    """
+    found = installed() if settings.python is None else None
+    return settings if found is None else settings.model_copy(update={"python": str(found)})
 
 
 def flags(settings: ModelSettings) -> list[str]:
@@ -107,8 +117,8 @@ def flags(settings: ModelSettings) -> list[str]:
 
     if settings.python is None:
         raise ConfigError(
-            "python: engine vllm_local needs the interpreter of vLLM's environment, such as "
-            "/opt/vllm/bin/python"
+            "python: engine vllm_local needs the interpreter of vLLM's environment: run `synth vllm "
+            "install` once, or name another, such as /opt/vllm/bin/python"
         )
 
     python = Path(settings.python).expanduser()
@@ -121,7 +131,8 @@ def flags(settings: ModelSettings) -> list[str]:
     named = {flag.partition("=")[0] for flag in settings.server_args}
     for taken in sorted(named & set(OURS)):
         raise ConfigError(f"server_args: {taken} is set by synth itself; remove it")
-    return [*DEFAULTS, *_parsers(settings.model, named), *settings.server_args]
+    ours = (*DEFAULTS, *flags_of(settings.python), *_parsers(settings.model, named))
+    return [*ours, *settings.server_args]
 
 
 def _parsers(model: str, named: Set[str]) -> list[str]:

@@ -38,6 +38,7 @@ def test_every_thing_has_one_line_and_nothing_is_left_behind(tmp_path: Path) -> 
         "runs",
         "journals",
         "worlds",
+        "vllm",
         "extras",
         "keys",
         "verdict",

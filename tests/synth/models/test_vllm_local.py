@@ -220,15 +220,16 @@ asyncio.run(run())
 @pytest.mark.parametrize(
     ("more", "why"),
     [
-        ({"python": None}, "python: engine vllm_local needs the interpreter"),
+        ({"python": None}, "python: .* interpreter .*: run `synth vllm install` once"),
         ({"python": "/nowhere/python"}, "/nowhere/python is no interpreter"),
         ({"base_url": "http://127.0.0.1:1/v1"}, "starts its own server"),
         ({"server_args": ("--port=1",)}, "server_args: --port is set by synth itself"),
     ],
 )
 def test_what_cannot_start_a_server_is_the_users_to_mend(
-    python: Path, more: dict[str, Any], why: str
+    python: Path, more: dict[str, Any], why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # where no vLLM was installed
     with pytest.raises(ConfigError, match=why):
         open_model(
             ModelSettings(**({"engine": "vllm_local", "model": "m", "python": str(python)} | more))

@@ -8,12 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synth.engine.asking import UnreadableError
+from synth.schemas.outcome import Outcome, Termination
 from synth.synthesizers.reflection.reflection import (
     KEYS,
     LONGEST_TEXT,
     Reflection,
+    form_of,
     parsed_reflection,
 )
+from tests.trajectories import make_trajectory
 
 GOOD: dict[str, Any] = {
     "trajectory_summary": "It cancelled the order.",
@@ -203,3 +206,37 @@ def test_whatever_a_reply_holds_it_is_valid_or_unreadable(
 def test_any_text_is_read_or_refused(text: str) -> None:
     with pytest.raises(UnreadableError):
         parsed_reflection(text, 3)
+
+
+UNSOLVED: list[dict[str, Any]] = [
+    {"outcome": Outcome.FAILURE, "termination": Termination.DONE, "reward": 0.0},
+    {"outcome": Outcome.TRUNCATED, "termination": Termination.TURN_LIMIT, "reward": 0.0},
+]
+
+
+@pytest.mark.parametrize("ended", UNSOLVED)
+@pytest.mark.parametrize("turns", [1, 4])
+def test_what_fits_the_form_of_an_unsolved_attempt_can_be_read(
+    ended: dict[str, Any], turns: int
+) -> None:
+    """Whatever a server that holds to the form lets through, at both ends of each range."""
+    attempt = make_trajectory(turns=turns, **ended)
+    schema = form_of(attempt)["json_schema"]["schema"]
+    assert schema["required"] == list(KEYS)
+    assert schema["properties"]["trajectory_outcome"]["enum"] == ["failure"]
+    steps = schema["properties"]["retry_from_step"]
+    assert (steps["minimum"], steps["maximum"]) == (0, turns - 1)
+    for step in {steps["minimum"], steps["maximum"]}:
+        read = parsed_reflection(json.dumps(GOOD | {"retry_from_step": step}), turns)
+        assert read.retry_from_step == step
+    longer = form_of(make_trajectory(turns=9, **ended))
+    assert longer["json_schema"]["schema"]["properties"]["retry_from_step"]["maximum"] == 8
+    assert steps["maximum"] == turns - 1, "one attempt's form is no other's"
+
+
+def test_a_solved_attempt_may_be_called_a_success_or_inefficient() -> None:
+    schema = form_of(make_trajectory())["json_schema"]["schema"]
+    assert set(schema["properties"]["trajectory_outcome"]["enum"]) >= {
+        "success",
+        "success_but_inefficient",
+    }

@@ -1,0 +1,96 @@
+"""`configs/full.yaml` over three worlds, small enough for a model of 135M parameters on two
+cores.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.command_line import ROOT
+from benchmarks.real_model.served import NAME
+from synth.schemas import read_yaml
+
+FULL = ROOT / "configs" / "full.yaml"
+GUIDED = {"max_tokens": 64, "extra_body": {"tool_choice": "required"}}
+"""The explorer calls a tool in every turn, and the server holds its arguments to their schema."""
+
+
+@dataclass(frozen=True)
+class World:
+    """One run of the flow: `stages` are settings in place of the file's, by stage; None leaves a
+    stage out.
+    """
+
+    name: str
+    env: Mapping[str, Any]
+    stages: Mapping[str, Mapping[str, Any] | None]
+
+
+_TURNS = {"max_turns": 4}
+_ONE_TRY = {"attempts": {"n": 1, "memo": True}}
+WORLDS = (
+    World(
+        "storeroom",
+        {"name": "storeroom:Storeroom", "tasks": 6, "unsaid": 3},
+        {
+            "rollout": {"trials": 2, "limits": _TURNS},
+            "critical_step": {
+                "proposals": {"per_trajectory": 1, "alternatives": 2, "samples": 5},
+            },
+            "failure_injection": {"per_task": 1, "repairs": 0},
+        },
+    ),
+    World(
+        "sql",
+        {"name": "sql", "tasks": 3, "level": 0.0},
+        {
+            "rollout": {"trials": 2, "limits": _TURNS},
+            "reflect_retry": _ONE_TRY,
+            "critical_step": None,
+        },
+    ),
+    World(
+        "storefront",
+        {"name": "storefront", "tasks": 2, "level": 0.0},
+        {
+            "rollout": {"trials": 2, "limits": _TURNS},
+            "reflect_retry": _ONE_TRY,
+            "critical_step": None,
+            "rubric": None,  # 3,000 tokens of log and rules a question, at 160 a second
+        },
+    ),
+)
+EVERYWHERE = {
+    "reverse_task": {"explorations": 2, "tasks": 2, "windows": 2},
+    "rubric": {"samples": 2},
+}
+
+
+def settings(world: World, base_url: str) -> dict[str, Any]:
+    """What stands in place of the file's own settings, as `synth.run` takes it."""
+    flow = read_yaml(FULL.read_text(encoding="utf-8"), str(FULL))
+    role = {"engine": "vllm", "model": NAME, "base_url": base_url, "temperature": 0.8}
+    role |= {"max_tokens": 160, "max_in_flight": 16, "timeout_s": 300.0}
+    models = {name: dict(role) for name in flow["models"]}
+    models["explorer"] |= GUIDED
+    stages = _changed(flow["stages"], {**EVERYWHERE, **world.stages})
+    name = f"real-{world.name}"
+    return {"name": name, "env": dict(world.env), "models": models, "stages": stages}
+
+
+def _changed(parts: Sequence[Any], given: Mapping[str, Mapping[str, Any] | None]) -> list[Any]:
+    """Stages, or the filters of one, with other settings; without those that are left out."""
+    changed = []
+    for one in parts:
+        ((name, own),) = one.items() if isinstance(one, dict) else [(one, {})]
+        also = given.get(name, {})
+        if also is not None:
+            inner = _changed(own, given) if isinstance(own, list) else {**own, **also}
+            changed.append({name: inner})
+    return changed
+
+
+def run_dir(folder: Path, world: World) -> Path:
+    """Where a world's run lies."""
+    return folder / world.name
