@@ -90,7 +90,18 @@ def ledger_of(folder: Path) -> Ledger:
         solved(),
     )
     scores = [accepted(base, 1, good), Score(lost.trajectory_id, "injection", 1.0, 1, LABEL)]
-    return planted(folder, [base, good, passed, lost, won], scores, tasks=[task()])
+    parted = _parted(task(goal="Bring that.").task_id)
+    tasks = [task(), task(goal="Bring that.")]
+    return planted(folder, [base, good, passed, lost, won, *parted], scores, tasks=tasks)
+
+
+def _parted(task_id: str) -> tuple[Trajectory, Trajectory]:
+    """Two trials of a task that part at their first act, and end otherwise."""
+    won, lost = solved("parted-won", task_id=task_id), failed("parted-lost")
+    other = ToolCall.received("c1", "look", '{"where": "floor", "deep": {"n": 0.30}}')
+    first = msgspec.structs.replace(lost.turns[0], tool_calls=(other,))
+    turns = (first, msgspec.structs.replace(lost.turns[1], content="There is none."))
+    return won, msgspec.structs.replace(lost, task_id=task_id, turns=turns, trial=1)
 
 
 def tally_of(kind: str, form: str | None = None, **settings: Any) -> ExportCounts:

@@ -24,8 +24,17 @@ from tests.attack.control_token_rows import (
     tokens_in,
 )
 
-KINDS = ["sft", "dpo", "kto", "prm", "rl", "attribution", "memory"]
-LEAST_PLACES = {"sft": 15, "dpo": 15, "kto": 12, "prm": 12, "rl": 4, "memory": 2}
+KINDS = ["sft", "dpo", "kto", "prm", "rl", "attribution", "memory", "dpo_observed", "kto_observed"]
+LEAST_PLACES = {
+    "sft": 15,
+    "dpo": 15,
+    "kto": 12,
+    "prm": 12,
+    "rl": 4,
+    "memory": 2,
+    "dpo_observed": 15,
+    "kto_observed": 12,
+}
 
 
 @pytest.fixture(scope="module")

@@ -105,7 +105,7 @@ def test_an_engine_of_ones_own_is_held_to_the_table_and_its_bad_reply_is_never_j
     [
         ("length", "cut_off", Termination.TOKEN_LIMIT),
         ("repetition", "cut_off", Termination.TOKEN_LIMIT),
-        ("content_filter", "content_filter", Termination.AGENT_STOP),
+        ("content_filter", "content_filter", Termination.REFUSED),
         ("stop", None, Termination.AGENT_STOP),
     ],
 )
