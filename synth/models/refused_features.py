@@ -18,6 +18,8 @@ FORM_REFUSED = "response_format_refused"
 _REFUSED = frozenset({400, 422})
 _PARSER_WORDS = ("tool-call-parser", "tool_call_parser", "auto tool choice")
 """vLLM's words, with which it refuses tools where no parser was named."""
+_FORM_WORDS = ("response_format", "response format", "schema", "grammar", "guided", "structured")
+"""Of which servers speak that refuse a form; a request may be refused for any other reason."""
 SHOWN_ONLY: Mapping[str, Any] = {"tool_choice": "none"}
 """Tools are then shown to the model, and its calls come as text, which synth reads."""
 
@@ -56,7 +58,7 @@ class FittingChat:
                 reply = await self._with_tools(messages, tools, asked)
             except ServerError as error:
                 refusal = refusal or error
-                if error.status not in _REFUSED or error.context_overflow or form is None:
+                if form is None or not refuses_form(error):
                     raise refusal from error
                 continue
             self._forms = self._forms[self._forms.index(form) :]
@@ -79,6 +81,12 @@ class FittingChat:
         reply = await self._model.complete(messages, tools, shown)
         self._unparsed = True
         return _named(reply, UNPARSED)
+
+
+def refuses_form(error: ServerError) -> bool:
+    """Whether a server refused a reply's form."""
+    told = str(error).lower()
+    return error.status in _REFUSED and any(words in told for words in _FORM_WORDS)
 
 
 def wants_parser(error: ServerError) -> bool:

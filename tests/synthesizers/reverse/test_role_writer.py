@@ -248,7 +248,7 @@ def test_a_goal_is_read_with_one_instruction_per_operation() -> None:
         ({"goal": "Call move_item for box-2."}, "the goal names the tool move_item"),
         ({"goal": "  "}, "the goal has 0 characters"),
         ({"low_level": []}, "low_level has 0 instructions for 1 operations"),
-        ({"low_level": "Move it."}, "it is not the JSON object asked for"),
+        ({"low_level": {"first": "Move it."}}, "it is not the JSON object asked for"),
         ({"other": 1}, "it is not the JSON object asked for"),
     ],
 )
