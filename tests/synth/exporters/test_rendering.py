@@ -33,7 +33,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     export_sft(
         [(t, {}) for t in [*found, trajectory(tools=(SHIP,))]],
         DatasetFolder(folder / "sft"),
-        RowSettings(allow_benchmark=True),
+        RowSettings(allow_benchmark=True, unroll="whole"),
     )
     return load(folder / "sft", folder / "cache")
 
