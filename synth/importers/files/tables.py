@@ -19,6 +19,8 @@ from synth.importers.records import ImportSettings, Object, Record, Rejection
 from synth.schemas import content_hash, valid_text
 
 _ROWS = 64
+_UNREAD = (ValueError, OverflowError, TypeError, NotImplementedError, RecursionError)
+"""What a value raises that has no counterpart in Python or JSON."""
 _SIGNS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "stream"}
 """The first bytes of Parquet, of an Arrow file, and of an Arrow stream."""
 _HEADS = {*NAMES, *(name for names in COLUMNS.values() for name in names), "input", "prompt"}
@@ -49,7 +51,10 @@ def rows(file: Unpacked, kind: str, settings: ImportSettings) -> Iterator[Record
         for value in _csv(file) if kind == "csv" else _arrow(file, kind):
             record = file.record(f"row{place}")
             place += 1
-            yield _row(record, value, settings.max_record_bytes)
+            if isinstance(value, Exception):
+                yield record.rejected("bad_record", f"{type(value).__name__}: {value}")
+            else:
+                yield _row(record, value, settings.max_record_bytes)
         if not place:
             yield file.record("file").rejected("empty", "a table without rows")
     except (ValueError, OSError, KeyError, NotImplementedError, csv.Error) as error:
@@ -72,8 +77,8 @@ def _row(record: Record, value: Object, limit: int) -> Record | Rejection:
     return Record(record.file, record.sha, record.locator, value, content, clean != text)
 
 
-def _arrow(file: Unpacked, kind: str) -> Iterator[Object]:
-    """The rows of a Parquet or Arrow file."""
+def _arrow(file: Unpacked, kind: str) -> Iterator[Object | Exception]:
+    """The rows of a Parquet or Arrow file, and why one cannot be read in its place."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -88,15 +93,46 @@ def _arrow(file: Unpacked, kind: str) -> Iterator[Object]:
             batches = iter(pa.ipc.open_stream(source))
 
         for batch in batches:
-            columns = [(field.name, field.type) for field in batch.schema]
             for start in range(0, batch.num_rows, _ROWS):
-                for row in batch.slice(start, _ROWS).to_pylist():
+                for row in _part(batch.slice(start, _ROWS)):
                     file.read = min(file.size, file.read + batch.nbytes // max(1, batch.num_rows))
-                    yield {
-                        name: plain(row[name], held)
-                        for name, held in columns
-                        if row[name] is not None
-                    }
+                    yield row
+
+
+def _part(part: Any) -> Iterator[Object | Exception]:
+    """The rows of a part of a table. Where one cannot be read, the others are, one by one; times
+    that Python has no value for are then texts.
+    """
+    try:
+        found = _objects(part)
+    except _UNREAD:
+        for at in range(part.num_rows):
+            try:
+                found = _objects(_times_as_text(part.slice(at, 1)))
+            except _UNREAD as error:
+                yield error
+            else:
+                yield from found
+    else:
+        yield from found
+
+
+def _objects(part: Any) -> list[Object]:
+    columns = [(field.name, field.type) for field in part.schema]
+    return [
+        {name: plain(row[name], held) for name, held in columns if row[name] is not None}
+        for row in part.to_pylist()
+    ]
+
+
+def _times_as_text(part: Any) -> Any:
+    import pyarrow as pa
+
+    columns = [
+        column.cast(pa.string()) if pa.types.is_temporal(column.type) else column
+        for column in part.columns
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=part.schema.names)
 
 
 def plain(value: Any, held: Any) -> Any:

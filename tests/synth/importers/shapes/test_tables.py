@@ -1,0 +1,40 @@
+"""A value of a table that nothing stands for costs its own row at most."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from synth.importers.records import Imported, Rejection
+from tests.synth.importers.imports import imported
+
+CHAT = [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Hello."}]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([10**15, 1, 2], pa.timestamp("s")),
+        pa.array([2**62, 1, 2], pa.duration("s")),
+        pa.array([2**62, 1, 2], pa.time64("us")),
+        pa.array([10**9, 1, 2], pa.date32()),
+    ],
+    ids=["timestamp", "duration", "time", "date"],
+)
+def test_a_time_that_python_has_no_value_for_costs_no_row(tmp_path: Path, column: pa.Array) -> None:
+    pq.write_table(pa.table({"messages": [CHAT] * 3, "at": column}), tmp_path / "a.parquet")
+    found = list(imported([tmp_path / "a.parquet"]))
+    assert [type(one) for one in found] == [Imported] * 3
+
+
+def test_a_text_that_is_none_costs_its_own_row_alone(tmp_path: Path) -> None:
+    broken = pa.array([b"fine", b"\xff\xfe", b"fine"]).view(pa.string())
+    table = pa.table({"messages": [CHAT] * 3, "note": broken})
+    pq.write_table(table, tmp_path / "a.parquet")
+    first, second, third = imported([tmp_path / "a.parquet"])
+    assert isinstance(first, Imported)
+    assert isinstance(third, Imported)
+    assert isinstance(second, Rejection)
+    assert (second.reason, second.locator) == ("bad_record", "row1")
+    assert second.detail.startswith("UnicodeDecodeError")
