@@ -4,9 +4,9 @@ own: `dpo_observed`, and the same acts one by one, `kto_observed`.
 
 from collections.abc import Iterator
 
-from synth.datasets.release import LABELLED_TURNS
-from synth.exporters.kind import Kind
-from synth.exporters.kinds.labelled import LabelledRow, pair_settings, texts_of, told_rows
+from msgspec.structs import replace
+
+from synth.exporters.kinds.labelled import DPO, KTO, LabelledRow, pair_settings, told_rows
 from synth.exporters.tally import ExportCounts
 from synth.ledger.ledger import Ledger
 from synth.pairs.observed.report import ObservedReport
@@ -40,24 +40,10 @@ def _found(ledger: Ledger, tally: ExportCounts) -> Iterator[ObservedRow]:
     tally.remarks += report.remarks()
 
 
-DPO_OBSERVED = Kind(
-    name="dpo_observed",
-    rows=pairs,
-    texts=texts_of,
-    counts=lambda row, tally: {"trained_turns": 1, "joined": row.joined},
-    content=lambda row: row.label.pair_id,
-    rule=LABELLED_TURNS,
-)
-KTO_OBSERVED = Kind(
+DPO_OBSERVED = replace(DPO, name="dpo_observed", rows=pairs)
+KTO_OBSERVED = replace(
+    KTO,
     name="kto_observed",
     rows=sides,
-    texts=texts_of,
-    counts=lambda row, tally: {
-        "trained_turns": 1,
-        "joined": row.joined,
-        "desirable": row.label.desirable,
-        "undesirable": not row.label.desirable,
-    },
     content=lambda row: (row.label.pair.pair_id, row.label.desirable),
-    rule=LABELLED_TURNS,
 )

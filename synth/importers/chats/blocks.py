@@ -9,20 +9,12 @@ from typing import Any
 import msgspec
 
 from synth.importers.chats.envelopes import named_speaker, unwrapped
+from synth.importers.chats.tool_parts import ToolAnswer, answer_in, call_of, given_in, text_in
 from synth.importers.chats.words import CALLING, PARTS, ROLES
-from synth.importers.conversation import UNREAD_MASK, text_of, tool_call
-from synth.importers.records import Object, is_object
+from synth.importers.conversation import UNREAD_MASK, text_of
+from synth.importers.records import Object
 
 _WORDS = ("content", "value", "text", "parts", "message", "system_prompt")
-
-
-class ToolAnswer(msgspec.Struct, frozen=True):
-    """What a tool gave back."""
-
-    content: str
-    call_id: str | None = None
-    name: str | None = None
-    error: bool = False
 
 
 class Said(msgspec.Struct):
@@ -53,13 +45,13 @@ def said(message: Object) -> Said:
             f"role {named!r} is none of system, developer, user, assistant, tool, function"
         )
 
-    found = Said(role, name=_text(message.get("name")))
+    found = Said(role, name=text_in(message.get("name")))
     content = next((message[key] for key in _WORDS if message.get(key) is not None), None)
 
     if (named or "").lower() in CALLING and isinstance(content, str):
         _called(found, content)
     elif role == "tool" and not _holds_answers(content):
-        found.answers.append(_answer(message, content))
+        found.answers.append(answer_in(message, content))
     else:
         _read(found, content)
 
@@ -68,45 +60,6 @@ def said(message: Object) -> Said:
 
     _beside(found, message)
     return found
-
-
-def call_of(value: Any) -> Object | None:
-    """A call in OpenAI's form, of any shape that names its tool; None where it is no call."""
-    if not isinstance(value, dict):
-        return None
-
-    call_id = next((value[key] for key in _CALL_IDS if isinstance(value.get(key), str)), None)
-    for key in ("function", "custom", "functionCall", "tool_call", "toolUse"):
-        if isinstance(value.get(key), dict):
-            inner = call_of(value[key])
-            return inner and inner | {"id": call_id or inner["id"]}
-
-    name = next((value[key] for key in _CALL_NAMES if isinstance(value.get(key), str)), None)
-    if name is None:
-        return None
-
-    arguments = next((value[key] for key in _ARGUMENTS if value.get(key) is not None), None)
-    return tool_call(call_id, name, arguments)
-
-
-_CALL_IDS = ("id", "call_id", "tool_call_id", "toolCallId", "tool_use_id", "toolUseId")
-_CALL_NAMES = ("name", "function", "function_name", "tool_name", "toolName")
-_ARGUMENTS = ("arguments", "args", "input", "parameters", "kwargs", "action_input")
-
-
-def as_text(value: Any) -> str:
-    """What a tool gave back, as text: JSON where it is neither text nor parts of one."""
-    if value is None or isinstance(value, str):
-        return value or ""
-    if isinstance(value, list) and value and all(is_object(one, type=str) for one in value):
-        return text_of(value)
-    if is_object(value, type=str, text=str):
-        return str(value["text"])
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
 
 
 def _holds_answers(content: Any) -> bool:
@@ -178,31 +131,12 @@ def _part(found: Said, part: Any) -> None:
         found.calls.append(call)
     elif what == "results":
         inner = part.get("functionResponse") or part.get("toolResult") or part
-        found.answers.append(_answer(inner, _given(inner)))
+        found.answers.append(answer_in(inner, given_in(inner)))
     elif what in ("opaque", "silent"):
         found.unread.append(part)
         found.mask = UNREAD_MASK if what == "opaque" else found.mask
     else:
         found.texts.append(text_of([part]))
-
-
-def _given(part: Object) -> Any:
-    """What stands in the answer of a tool, under whichever key."""
-    keys = ("content", "response", "result", "output", "value", "text")
-    given: Any = next((part[key] for key in keys if part.get(key) is not None), None)
-    if is_object(given, "type", "value"):  # of the Vercel AI SDK: {"type": "json", "value": ...}
-        given = given["value"]
-    return given
-
-
-def _answer(message: Object, content: Any) -> ToolAnswer:
-    call_id = next((message[key] for key in _CALL_IDS[1:] if _text(message.get(key))), None)
-    flags = (message.get(key) for key in ("error", "is_error", "isError"))
-    failed = any(bool(flag) for flag in flags) or message.get("status") == "error"
-    name = _text(message.get("name") or message.get("tool_name") or message.get("toolName"))
-    if call_id is None and "role" not in message:
-        call_id = _text(message.get("id"))
-    return ToolAnswer(as_text(content), call_id, name, failed)
 
 
 def _beside(found: Said, message: Object) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from synth.importers.actions.reading import read_actions
-from synth.importers.chats.blocks import Said, as_text, said
+from synth.importers.chats.blocks import Said, said
+from synth.importers.chats.tool_parts import as_text
 from synth.importers.conversation import ConversationBuilder, joined
 from synth.importers.records import Object
 

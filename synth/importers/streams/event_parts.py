@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from synth.importers.chats.blocks import as_text
+from synth.importers.chats.tool_parts import as_text
 from synth.importers.conversation import joined
 from synth.importers.records import Object, is_object
 

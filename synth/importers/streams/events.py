@@ -5,7 +5,8 @@ from typing import Any
 
 import msgspec
 
-from synth.importers.chats.blocks import as_text, said
+from synth.importers.chats.blocks import said
+from synth.importers.chats.tool_parts import as_text
 from synth.importers.chats.tools import tools_of
 from synth.importers.conversation import ConversationBuilder, joined, tool_call
 from synth.importers.records import Object, inside

@@ -1,0 +1,77 @@
+"""Calls and answers of tools in a message of any dialect, whatever their keys are called."""
+
+import json
+from typing import Any
+
+import msgspec
+
+from synth.importers.conversation import text_of, tool_call
+from synth.importers.records import Object, is_object
+
+_CALL_IDS = ("id", "call_id", "tool_call_id", "toolCallId", "tool_use_id", "toolUseId")
+_CALL_NAMES = ("name", "function", "function_name", "tool_name", "toolName")
+_ARGUMENTS = ("arguments", "args", "input", "parameters", "kwargs", "action_input")
+
+
+class ToolAnswer(msgspec.Struct, frozen=True):
+    """What a tool gave back."""
+
+    content: str
+    call_id: str | None = None
+    name: str | None = None
+    error: bool = False
+
+
+def call_of(value: Any) -> Object | None:
+    """A call in OpenAI's form, of any shape that names its tool; None where it is no call."""
+    if not isinstance(value, dict):
+        return None
+
+    call_id = next((value[key] for key in _CALL_IDS if isinstance(value.get(key), str)), None)
+    for key in ("function", "custom", "functionCall", "tool_call", "toolUse"):
+        if isinstance(value.get(key), dict):
+            inner = call_of(value[key])
+            return inner and inner | {"id": call_id or inner["id"]}
+
+    name = next((value[key] for key in _CALL_NAMES if isinstance(value.get(key), str)), None)
+    if name is None:
+        return None
+
+    arguments = next((value[key] for key in _ARGUMENTS if value.get(key) is not None), None)
+    return tool_call(call_id, name, arguments)
+
+
+def as_text(value: Any) -> str:
+    """What a tool gave back, as text: JSON where it is neither text nor parts of one."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    if isinstance(value, list) and value and all(is_object(one, type=str) for one in value):
+        return text_of(value)
+    if is_object(value, type=str, text=str):
+        return str(value["text"])
+    return json.dumps(value, ensure_ascii=False)
+
+
+def text_in(value: Any) -> str | None:
+    """A text that says something."""
+    return value if isinstance(value, str) and value else None
+
+
+def given_in(part: Object) -> Any:
+    """What stands in the answer of a tool, under whichever key."""
+    keys = ("content", "response", "result", "output", "value", "text")
+    given: Any = next((part[key] for key in keys if part.get(key) is not None), None)
+    if is_object(given, "type", "value"):  # of the Vercel AI SDK: {"type": "json", "value": ...}
+        given = given["value"]
+    return given
+
+
+def answer_in(message: Object, content: Any) -> ToolAnswer:
+    """The answer that a message or a part holds; `content` is what the tool gave back."""
+    call_id = next((message[key] for key in _CALL_IDS[1:] if text_in(message.get(key))), None)
+    flags = (message.get(key) for key in ("error", "is_error", "isError"))
+    failed = any(bool(flag) for flag in flags) or message.get("status") == "error"
+    name = text_in(message.get("name") or message.get("tool_name") or message.get("toolName"))
+    if call_id is None and "role" not in message:
+        call_id = text_in(message.get("id"))
+    return ToolAnswer(as_text(content), call_id, name, failed)
