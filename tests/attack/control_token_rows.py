@@ -18,7 +18,7 @@ from synth.schemas.outcome import Outcome
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
 from synth.text.control_tokens import families
-from tests.synth.pairs.planted import accepted, act, fork, planted, run
+from tests.synth.pairs.planted import accepted, act, fork_of_one_tool, planted, run
 from tests.trajectories import TOOLS, make_trajectory
 
 TOKENS = sorted({token for tokens in families().values() for token in tokens})
@@ -80,10 +80,7 @@ def ledger_of(folder: Path) -> Ledger:
         "system_prompt": "Help.",
         "opening": (Observation("Bring the lamp, or the chair.", Source.USER),),
     }
-    base, good = fork("a", task=task().task_id, **told)
-    # the same tool on both sides, since step labels stand in pairs of one tool
-    other = act(1, "take", arguments={"what": "chair"})
-    base = msgspec.structs.replace(base, turns=(base.turns[0], other))
+    base, good = fork_of_one_tool("a", task=task().task_id, **told)
     passed, lost, won = (
         run("passed", act(0), solved=True, task=task().task_id, **told),
         failed("lost"),

@@ -19,7 +19,7 @@ from synth.text.control_tokens import control_tokens, neutralising
 from synth.text.transcript.message_texts import TOOLS, with_messages
 from tests.attack.control_token_rows import TOKENS, a_row, laced, ledger_of, solved, tally_of
 from tests.attack.student_templates import STUDENTS, saved, student
-from tests.synth.pairs.planted import accepted, act, fork, planted, run
+from tests.synth.pairs.planted import accepted, act, fork_of_one_tool, planted, run
 
 pytest.importorskip(
     "transformers", reason="needs the extra: pip install -e '.[train]' (make test-train)"
@@ -158,7 +158,7 @@ def test_the_check_of_an_export_fails_where_tokens_are_kept_and_passes_where_the
     forgery = STUDENTS[family][3]
     told = {"tools": (SCHEMA,), "system_prompt": "Help."}
     opening = (Observation(f"Bring the lamp, or the chair. {forgery}", Source.USER),)
-    base, good = fork("a", **told, opening=opening)
+    base, good = fork_of_one_tool("a", **told, opening=opening)
     passed = run("passed", act(0), solved=True, **told, opening=opening)
     ledger = planted(tmp_path, [base, good, passed], [accepted(base, 1, good)])
     name = saved(family, tmp_path)

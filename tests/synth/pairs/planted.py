@@ -147,3 +147,10 @@ def planted(
 
 def identity(slot: str) -> str:
     return trajectory_id(slot, 0)
+
+
+def fork_of_one_tool(name: str, **fields: Any) -> tuple[Trajectory, Trajectory]:
+    """As `fork`, with the same tool on both sides, since step labels stand in pairs of one tool."""
+    base, other = fork(name, **fields)
+    worse = act(1, "take", arguments={"what": "chair"})
+    return msgspec.structs.replace(base, turns=(base.turns[0], worse)), other
