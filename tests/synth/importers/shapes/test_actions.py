@@ -172,3 +172,33 @@ def test_a_command_of_mini_swe_agent_is_a_call_and_two_are_none(
     assert acted.tool_calls[0].parsed() == {"command": "ls"}
     assert (acted.content, acted.observations[0].source) == ("THOUGHT: look", "tool")
     assert (failed.tool_calls, failed.observations[0].source) == ((), "environment")
+
+
+NATIVE = {
+    "role": "assistant",
+    "content": None,
+    "tool_calls": [
+        {"id": "c1", "type": "function", "function": {"name": "find", "arguments": '{"q": "y"}'}}
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "mask"),
+    [
+        ('{"name": "cancel_order", "arguments": {"id": "W1"}}', "call_in_text"),
+        ('I will do it.\n\n{\n  "name": "cancel",\n  "arguments": {"id": 1}\n}', "call_in_text"),
+        ('{"type": "message", "content": "Which one?"}', None),
+        ('{"name": "Ann", "city": "Bonn"}', None),
+        ("{not json} {'name': 'cancel'}", None),
+    ],
+)
+def test_a_call_that_an_agent_with_calls_only_wrote_to_a_person_carries_no_loss(
+    tmp_path: Path, text: str, mask: str | None
+) -> None:
+    answer = {"role": "tool", "tool_call_id": "c1", "content": "1 found"}
+    found = load(tmp_path, user("q"), NATIVE, answer, agent(text), user("No!"), agent("Sorry."))
+    assert [turn.mask for turn in found.trajectory.turns] == [None, mask, None]
+    assert found.trajectory.turns[1].content == text
+    alone = load(tmp_path, user("q"), agent(text), user("Thanks."))
+    assert [turn.mask for turn in alone.trajectory.turns] == [None]
