@@ -10,13 +10,20 @@ from synth.datasets.release import Lineage, ReleaseRefusal, Why, counted
 from synth.exporters.form import Form
 from synth.exporters.kind import Kind
 from synth.exporters.kinds.control_tokens import broken_link
-from synth.exporters.kinds.readable import Tools, has_private_thoughts, readable, unreadable
+from synth.exporters.kinds.readable import (
+    Tools,
+    has_private_thoughts,
+    is_json_object,
+    readable,
+    unreadable,
+)
 from synth.exporters.kinds.sft_rows import (
     SftRow,
     in_runs,
     loss_characters,
     said_after,
     sft_row,
+    trained_places,
     unrolled,
 )
 from synth.exporters.kinds.skills import with_skills
@@ -145,6 +152,7 @@ def chat_counts(row: SftRow, tally: ExportCounts) -> Mapping[str, int]:
         without_tools=not row.trajectory.tools and any(m.get("tool_calls") for m in row.messages),
         without_prompt=row.messages[0]["role"] != "system",
         private_thoughts=has_private_thoughts(row.trajectory),
+        json_answers=any(is_json_object(row.messages[at]["content"]) for at in trained_places(row)),
         tool_endings=whole and row.messages[-1]["role"] == "tool",
         inferred_tools=row.inferred_tools,
         joined=row.joined,
