@@ -1,7 +1,6 @@
 """Tells which turns of a trajectory carry no loss, and why."""
 
-from collections.abc import Collection, Mapping, Sequence
-from itertools import takewhile
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from synth.schemas import GREETING_MASK, SampledBy, Trajectory, Turn
@@ -26,14 +25,6 @@ def turns_without_loss(trajectory: Trajectory, masks: Mapping[int, str] = _NONE)
         for i, turn in enumerate(trajectory.turns)
     }
     return {i: reason for i, reason in found.items() if reason}
-
-
-def all_opening(turns: Sequence[Turn], masked: Collection[int]) -> bool:
-    """Whether these turns are the first ones and none is the policy's own: a greeting that somebody
-    else wrote is a part of the prompt.
-    """
-    opening = takewhile(lambda turn: turn.sampled_by is not SampledBy.POLICY, turns)
-    return set(masked) <= {turn.index for turn in opening}
 
 
 def mask_reason(turn: Turn, index: int, pivot_turn: int | None = None) -> str | None:

@@ -11,7 +11,7 @@ from synth.schemas import front_matter, in_cell, in_markdown
 
 _CUT = {
     "whole": "",
-    "context": ", what a trajectory begins with without loss in the prompt",
+    "context": ", one row per run of turns with loss, what stands before them in the prompt",
     "per_turn": ", one row per turn with loss",
 }
 _TOP = 20  # values named per table

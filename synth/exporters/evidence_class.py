@@ -9,17 +9,18 @@ from synth.loss_turns import IMPORTED
 from synth.pairs.kept_steps import PASSED
 from synth.pairs.observed.pair import ObservedPair
 from synth.pairs.observed.sides import ObservedSide
-from synth.schemas import KtoLabel, PreferencePair, PrmLabel, Tier, Trajectory
+from synth.schemas import KtoLabel, Outcome, PreferencePair, PrmLabel, Tier, Trajectory
 
 Evidence = Literal["exact", "tested", "counted", "declared", "observed"]
 """The strongest first. `exact`: a decisive rule, or a flip of a deterministic policy. `tested`: an
 accepted test. `counted`: continuations that no test accepted. `declared`: a verdict that came with
-the data. `observed`: outcomes of trials.
+the data. `observed`: outcomes of trials, or a chat without any verdict.
 """
 CLASSES: tuple[Evidence, ...] = get_args(Evidence)
 UNASKED: tuple[Evidence, ...] = ("exact", "tested")
 """What `load_dataset` gives where no configuration is named."""
 _FLIP = "flip_deterministic"
+_JUDGED = (Outcome.SUCCESS, Outcome.FAILURE)
 
 
 def evidence_of(row: Any) -> Evidence:
@@ -43,8 +44,10 @@ def evidence_of(row: Any) -> Evidence:
         case ObservedPair() | ObservedSide():
             return "observed"
         case Trajectory():
-            here = about.synthesizer != IMPORTED and about.check_result is not None
-            return "exact" if here else "declared"
+            if about.synthesizer != IMPORTED and about.check_result is not None:
+                return "exact"
+            # cut off, or never judged: nobody has declared anything of it
+            return "declared" if about.outcome in _JUDGED else "observed"
 
     raise TypeError(f"{type(row).__name__} has no evidence")
 

@@ -186,9 +186,9 @@ def tally_for(
             return whole
 
         if form.context is not None:
-            leading = ExportCounts(kind, settings, form.context, say, context=True)
-            if _fits_whole(leading.anew(), rows):
-                return leading
+            cut = ExportCounts(kind, settings, form.context, say, context=True)
+            if settings.student is None or _fits_whole(cut.anew(), rows):
+                return cut
 
     return ExportCounts(kind, settings, form.per_turn, say, per_turn=True)
 

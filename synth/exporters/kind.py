@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from synth.ledger.ledger import Ledger
 
 Unroll = Literal["whole", "context", "per_turn", "auto"]
-"""One row per trajectory, the same with what others than the policy wrote before its first turn in
-the prompt, or one per trained turn. `auto`: the first of them that leaves out no trajectory for
-turns that must carry no loss where the form cannot say so, and whose prefixes the student's
-template renders alike.
+"""One row per trajectory; one per run of trained turns, with what stands before them in the prompt
+(of most trajectories all is one run); or one per trained turn. `auto`: the first of them that
+leaves out no trajectory for turns that must carry no loss where the form cannot say so, and whose
+prefixes the student's template renders alike.
 """
 
 Reading = Literal["keep", "strip", "drop"]

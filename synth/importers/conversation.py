@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec.structs import replace
 
+from synth.importers.actions.unplayed import UNPLAYED_MASK, writes_a_call
 from synth.importers.records import Object
 from synth.schemas import (
     ENVIRONMENT_NAME,
@@ -104,6 +105,8 @@ class ConversationBuilder:
 
             turns.append(replace(turn, **stated))
 
+        if any(turn.tool_calls for turn in turns):  # who calls tools at all writes no examples
+            turns = [_unplayed(turn) for turn in turns]
         heard = [read.opening, *(turn.observations for turn in turns)]
         unseen = (any(_UNSEEN.search(one.content) for one in told) for told in heard)
         # before each turn: was anything unseen?
@@ -111,6 +114,12 @@ class ConversationBuilder:
             if blind and index < len(turns) and turns[index].mask is None:
                 turns[index] = replace(turns[index], mask=UNSEEN_MASK)
         return replace(read, turns=tuple(turns))
+
+
+def _unplayed(turn: Turn) -> Turn:
+    """The turn, masked where it writes a call and makes none."""
+    makes = turn.tool_calls or turn.mask is not None
+    return turn if makes or not writes_a_call(turn.content) else replace(turn, mask=UNPLAYED_MASK)
 
 
 def tool_call(call_id: Any, name: Any, arguments: Any) -> Object:

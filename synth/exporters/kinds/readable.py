@@ -3,6 +3,7 @@ answer of a tool at the very end, no system prompt, no tool schemas. Found, and 
 left out.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from functools import cache
 
@@ -53,6 +54,19 @@ def has_private_thoughts(trajectory: Trajectory) -> bool:
     """Whether a user's words hold the marks of thoughts, which only a model writes."""
     said = (one.content for one in _heard(trajectory) if one.source is Source.USER)
     return any(mark in text for text in said for pair in marks() for mark in pair)
+
+
+def is_json_object(text: str | None) -> bool:
+    """Whether a text is a JSON object and nothing else: an envelope that a harness wanted, where a
+    person would expect words.
+    """
+    told = (text or "").strip()
+    if not (told.startswith("{") and told.endswith("}")):
+        return False
+    try:
+        return isinstance(json.loads(told), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def without_private_thoughts(trajectory: Trajectory) -> Trajectory:

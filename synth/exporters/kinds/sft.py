@@ -10,14 +10,28 @@ from synth.datasets.release import Lineage, ReleaseRefusal, Why, counted
 from synth.exporters.form import Form
 from synth.exporters.kind import Kind
 from synth.exporters.kinds.control_tokens import broken_link
-from synth.exporters.kinds.readable import Tools, has_private_thoughts, readable, unreadable
-from synth.exporters.kinds.sft_rows import SftRow, loss_characters, said_after, sft_row, unrolled
+from synth.exporters.kinds.readable import (
+    Tools,
+    has_private_thoughts,
+    is_json_object,
+    readable,
+    unreadable,
+)
+from synth.exporters.kinds.sft_rows import (
+    SftRow,
+    in_runs,
+    loss_characters,
+    said_after,
+    sft_row,
+    trained_places,
+    unrolled,
+)
 from synth.exporters.kinds.skills import with_skills
 from synth.exporters.notes import remedial_setting
 from synth.exporters.tally import MASKED, ExportCounts
 from synth.filters.inferred import inferred_tools
 from synth.ledger.decisions import with_decisions
-from synth.loss_turns import all_opening, turns_without_loss
+from synth.loss_turns import turns_without_loss
 from synth.schemas import Trajectory, Verdict, to_messages
 from synth.text.transcript.message_texts import (
     TOOLS,
@@ -45,6 +59,8 @@ def sft_rows(
 
         if row is not None and tally.per_turn:
             yield from unrolled(row, past_thoughts=tally.settings.past_thoughts)
+        elif row is not None and tally.context:
+            yield from in_runs(row)
         elif row is not None:
             yield row
 
@@ -99,8 +115,8 @@ def _without_loss(
     """Why it is left out for turns without loss, or None."""
     if len(masked) == len(trajectory.turns):
         return "no_trained_turn"
-    held = tally.per_turn or tally.form.masks or tally.settings.keep_masked
-    if masked and not held and not (tally.context and all_opening(trajectory.turns, masked)):
+    cut = tally.per_turn or tally.context
+    if masked and not (cut or tally.form.masks or tally.settings.keep_masked):
         return f"masked_turns:{'+'.join(sorted(set(masked.values())))}"
 
     return None
@@ -126,7 +142,8 @@ def chat_counts(row: SftRow, tally: ExportCounts) -> Mapping[str, int]:
     turns without loss.
     """
     whole, loss = row.turn is None, loss_characters(row)
-    calls = [call for turn in row.trajectory.turns if whole for call in turn.tool_calls]
+    own = row.trajectory.turns[row.since :] if whole else ()
+    calls = [call for turn in own for call in turn.tool_calls]
     counts = Counter(
         trained_turns=len(row.trained),
         loss_characters=loss,
@@ -135,18 +152,20 @@ def chat_counts(row: SftRow, tally: ExportCounts) -> Mapping[str, int]:
         without_tools=not row.trajectory.tools and any(m.get("tool_calls") for m in row.messages),
         without_prompt=row.messages[0]["role"] != "system",
         private_thoughts=has_private_thoughts(row.trajectory),
+        json_answers=any(is_json_object(row.messages[at]["content"]) for at in trained_places(row)),
         tool_endings=whole and row.messages[-1]["role"] == "tool",
         inferred_tools=row.inferred_tools,
         joined=row.joined,
         recoveries=row.recovery,
         recovery_loss_characters=loss * row.recovery,
+        cut_trajectories=row.pieces > 1 and not row.since,
     )
     if tally.settings.student is not None:
         counts.update(_loss_tokens(row, tally.settings.student))
 
     if whole:
         counts["with_masks"] = bool(row.masked)
-        counts.update(MASKED + reason for reason in row.masked.values())
+        counts.update(MASKED + why for turn, why in row.masked.items() if turn >= row.since)
 
     return counts
 

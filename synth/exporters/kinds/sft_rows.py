@@ -39,6 +39,10 @@ class SftRow(msgspec.Struct, frozen=True):
     """Whether its tools are those that calls show, where the source recorded none."""
     joined: bool = False
     """Whether words of users stand in answers of tools (`join_answers`)."""
+    since: int = 0
+    """The first turn that no earlier row of the same trajectory holds."""
+    pieces: int = 1
+    """Rows that the trajectory stands in."""
 
 
 def sft_row(
@@ -127,6 +131,38 @@ def unrolled(row: SftRow, *, past_thoughts: bool = False) -> Iterator[SftRow]:
         yield msgspec.structs.replace(
             row, messages=[*prompt, answer], trained=(turn,), masked=masked, turn=turn
         )
+
+
+def in_runs(row: SftRow) -> Iterator[SftRow]:
+    """The row cut behind each run of trained turns, so that all the assistant says from the first
+    of them on carries loss. A trajectory whose turns all do, or all but its first ones, stays one.
+    """
+    places, runs = assistant_places(row.messages), _runs(row.trained)
+    for piece, run in enumerate(runs):
+        since = runs[piece - 1][-1] + 1 if piece else 0
+        cut = run[-1] + 1 < len(places)
+        earlier = {index: row.masked.get(index, BEFORE) for index in range(run[0])}
+        yield msgspec.structs.replace(
+            row,
+            messages=row.messages[: places[run[-1]] + 1] if cut else row.messages,
+            trained=run,
+            masked=earlier,
+            since=since,
+            pieces=len(runs),
+        )
+
+
+def _runs(turns: Sequence[int]) -> list[tuple[int, ...]]:
+    """Turns in a row, each row by itself."""
+    runs: list[tuple[int, ...]] = []
+    for turn in turns:
+        follows = bool(runs) and runs[-1][-1] == turn - 1
+        if follows:
+            runs[-1] += (turn,)
+        else:
+            runs.append((turn,))
+
+    return runs
 
 
 def assistant_places(messages: list[Message]) -> list[int]:

@@ -4,6 +4,7 @@ A tag says by itself that a call stands in it. Where any part of it cannot be re
 text.
 """
 
+import ast
 import json
 import re
 from collections.abc import Iterator
@@ -80,9 +81,22 @@ def named_call(value: Any) -> Call:
 
 
 def _json(match: re.Match[str]) -> Iterator[Call]:
-    value = json.loads(match["json"])
+    value = _object(match["json"])
     for one in value if isinstance(value, list) else [value]:
         yield named_call(one)
+
+
+def _object(text: str) -> Any:
+    """A value in JSON, or as Python prints it: so some published sets write their calls. Raises
+    `ValueError`.
+    """
+    try:
+        return json.loads(text)
+    except ValueError:
+        try:
+            return ast.literal_eval(text)
+        except (SyntaxError, TypeError, MemoryError) as error:
+            raise ValueError("neither JSON nor a value of Python") from error
 
 
 def _function(match: re.Match[str]) -> Iterator[Call]:

@@ -18,6 +18,8 @@ from synth.schemas import ENVIRONMENT_NAME
 _SHAPES = WORDS["actions"]["observations"]
 OBSERVATION = re.compile(rf"\A\s*(?:{'|'.join(_SHAPES)})", re.IGNORECASE)
 """How what a harness wrote in the user's role begins, where it is the answer of a tool."""
+ENDING = re.compile(rf"(?:{'|'.join(WORDS['actions']['endings'])})\s*\Z")
+"""How such an answer may end."""
 _REPLIES = frozenset(WORDS["actions"]["replies"].split())
 """Tools that are words to the user."""
 Read = Callable[[str], Written | None]
@@ -68,6 +70,8 @@ def _is_loop(messages: Sequence[Object], found: Mapping[int, Written]) -> bool:
 
 
 _TAGGED = frozenset({"hermes", "xml", "mistral"})
+_TAIL = 40
+"""Characters in which an ending is looked for."""
 _LOOP, _MOSTLY = 3, 0.8
 """Acts, and their share of the answers, from which a chat is an agent's loop."""
 
@@ -79,7 +83,9 @@ def _answers(following: Sequence[Object]) -> bool:
         return False
     if message["role"] in ("tool", "function"):
         return True
-    return message["role"] == "user" and OBSERVATION.match(message["content"] or "") is not None
+    text = message["content"] or ""
+    shaped = OBSERVATION.match(text) is not None or ENDING.search(text[-_TAIL:]) is not None
+    return message["role"] == "user" and shaped
 
 
 def _act(message: Object, written: Written, at: int) -> None:

@@ -34,7 +34,7 @@ FREE = "act"
 
 def by_convention(text: str) -> Written | None:
     """The one action of a text; None where it has none, or more than one."""
-    return _react(text) or _json_body(text) or by_command(text)
+    return _react(text) or _json_body(text) or by_command(text) or _bare_fence(text)
 
 
 def command(text: str, pattern: re.Pattern[str] = _FENCE) -> Written | None:
@@ -109,6 +109,14 @@ def by_command(text: str) -> Written | None:
     """The one command of a text, in a fence of a shell."""
     found = [one for one in _FENCE.finditer(text) if one["language"].lower() in _SHELLS]
     return command(text) if len(found) == 1 else None
+
+
+def _bare_fence(text: str) -> Written | None:
+    """The one fence of a text, where it names no language: SWE-agent writes its commands so."""
+    if [one["language"] for one in _FENCE.finditer(text)] != [""]:
+        return None
+    written = command(text)
+    return None if written is None else Written(written.calls, written.around, "bare_fence")
 
 
 def _loaded(text: str) -> Any:

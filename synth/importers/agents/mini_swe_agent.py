@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from synth.importers.actions.reading import read_actions
 from synth.importers.actions.written import by_command
 from synth.importers.agents.response_items import ResponseItems
-from synth.importers.agents.swe_runs import Info, Stats, swe_benchmark
+from synth.importers.agents.swe_runs import Info, Stats, instance_of, swe_benchmark
 from synth.importers.attempt import OPEN_END, count_labels, ends, entry
 from synth.importers.conversation import counted, text_of, totals, usage_of
 from synth.importers.records import (
@@ -66,7 +66,8 @@ def _read(record: Record, settings: ImportSettings) -> Entry:
         record,
         "mini_swe_agent",
         conversation,
-        benchmark=swe_benchmark(run.instance_id, image, conversation.turns),
+        benchmark=swe_benchmark(run.instance_id, image, conversation.turns)
+        or swe_benchmark(instance_of(record.file_name), None, ()),
         marks=count_labels(conversation),
         end=end,
         fault_detail=status,

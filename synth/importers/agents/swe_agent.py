@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from synth.importers.actions.written import SHELL
-from synth.importers.agents.swe_runs import Info, Stats, swe_benchmark
+from synth.importers.agents.swe_runs import Info, Stats, instance_of, swe_benchmark
 from synth.importers.attempt import OPEN_END, count_labels, ends, entry
 from synth.importers.conversation import ConversationBuilder, joined, text_of, tool_call
 from synth.importers.records import (
@@ -136,13 +136,13 @@ def _read(record: Record, trial: int) -> Entry:
         totals=Usage(
             stats.tokens_sent, stats.tokens_received, 0, stats.api_calls, stats.instance_cost
         ),
-        **_stated(run, conversation),
+        **_stated(run, conversation, instance_of(record.file_name)),
     )
 
 
-def _stated(run: _Run, conversation: Conversation) -> Object:
+def _stated(run: _Run, conversation: Conversation, called: str | None) -> Object:
     """What `replay_config` says of the run, as an object or as the JSON text of one; whatever else
-    it is says nothing.
+    it is says nothing. `called`: the instance that its file is named after.
     """
     config = run.replay_config
     if isinstance(config, str) and config:
@@ -155,7 +155,8 @@ def _stated(run: _Run, conversation: Conversation) -> Object:
 
     return {
         "goal": inside(config, "problem_statement.text", str) or None,
-        "benchmark": swe_benchmark(problem, image, conversation.turns),
+        "benchmark": swe_benchmark(problem, image, conversation.turns)
+        or swe_benchmark(called, None, ()),
         "names": (problem,) if problem else (),
         "model": None if name == "replay" else name,
         "sampling": {

@@ -16,6 +16,17 @@ _TURNS_ASKED = 5  # the working directory stands under every answer of the shell
 _INSTANCE = re.compile(r"(?P<repository>[\w.-]+__[\w.-]+)-\d+")
 
 
+_FILE = re.compile(r"(?P<instance>[\w-]+__[\w.-]+?-\d+)(?:\.|\Z)")
+
+
+def instance_of(file_name: str) -> str | None:
+    """The instance that a file of a run is called after (`django__django-11099.traj`), where it is:
+    the agents themselves name their files so, and older ones write it nowhere else.
+    """
+    found = _FILE.match(file_name)
+    return None if found is None else found["instance"]
+
+
 class Stats(msgspec.Struct, frozen=True):
     """What a run used, as the agent counted it; USD and tokens."""
 

@@ -3,9 +3,10 @@ user has named.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from synth.importers.chats.chatml import chatml_messages
 from synth.importers.chats.envelopes import speaker_of, unwrapped
 from synth.importers.chats.words import COLUMNS, NAMES
 from synth.importers.records import Object, inside
@@ -33,7 +34,8 @@ def chat_of(value: Any, mapped: Mapping[str, str] | None = None) -> list[Any] | 
         return found if isinstance(found, list) else None
 
     tried = (parsed(value.get(key)) for key in COLUMNS["messages"])
-    return next((one for one in tried if is_chat(one)), None)
+    found = next((one for one in tried if is_chat(one)), None)
+    return chatml_messages(value.get("text")) if found is None else found
 
 
 def messages_of(value: Any, mapped: Mapping[str, str]) -> list[Any]:
@@ -82,15 +84,29 @@ def parsed(value: Any) -> Any:
 
 def names_of(value: Any) -> tuple[str, ...]:
     """What a record calls itself, under any of the keys that name one, also within `info`,
-    `metadata` and the like.
+    `metadata`, `task` and the like, and in such an object within these.
     """
     found: dict[str, None] = {}
-    if isinstance(value, dict):
-        holders = [value, *(value.get(key) for key in ("info", "metadata", "extra_info", "meta"))]
-        for holder in (one for one in holders if isinstance(one, dict)):
-            for key in NAMES:
-                name = holder.get(key)
-                if isinstance(name, str | int) and not isinstance(name, bool) and name != "":
-                    found[str(name)] = None
+    for holder in _holders(value, _DEEPEST):
+        for key in NAMES:
+            name = holder.get(key)
+            if isinstance(name, str | int) and not isinstance(name, bool) and name != "":
+                found[str(name)] = None
 
     return tuple(found)
+
+
+_HOLDERS = (
+    *("info", "metadata", "extra_info", "meta", "task", "instance", "sample", "run", "trace"),
+    *("trajectory", "episode", "attributes"),
+)
+_DEEPEST = 2
+
+
+def _holders(value: Any, depth: int) -> Iterator[Object]:
+    """The objects in which names are looked for, those that lie less deep first."""
+    level = [value] if isinstance(value, dict) else []
+    while level and depth >= 0:
+        yield from level
+        inner = (one.get(key) for one in level for key in _HOLDERS)
+        level, depth = [one for one in inner if isinstance(one, dict)], depth - 1

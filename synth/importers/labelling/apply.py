@@ -4,6 +4,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from synth.importers.agents.swe_runs import swe_benchmark
 from synth.importers.labelling.rows import LabelRow, Step
 from synth.importers.records import Imported, ImportedLabel, ImportSettings
 from synth.schemas import Task, settle
@@ -30,8 +31,14 @@ def labelled(entry: Imported, row: LabelRow, settings: ImportSettings) -> Import
             changes["reward"] = None
 
     task = entry.task
+    # an instance of a public benchmark, as the report names it
+    stamps = (swe_benchmark(key, None, ()) for key in row.keys)
+    stamp = None if task.benchmark else next(filter(None, stamps), None)
+    if stamp is not None:
+        task = _changed(task, benchmark=stamp)
+        changes |= {"benchmark": stamp, "task_id": task.task_id}
     if row.split is not None and row.split != task.split:
-        task = _in_split(task, row.split)
+        task = _changed(task, split=row.split)
         changes |= {"split": row.split, "task_id": task.task_id}
 
     about = {
@@ -53,10 +60,10 @@ def labelled(entry: Imported, row: LabelRow, settings: ImportSettings) -> Import
     )
 
 
-def _in_split(task: Task, split: str) -> Task:
-    """The task in a split, which is part of what it is."""
+def _changed(task: Task, **fields: str) -> Task:
+    """The task in a split, or with a stamp, which are parts of what it is."""
     stated = {name: getattr(task, name) for name in task.__struct_fields__ if name != "task_id"}
-    return Task.identified(**(stated | {"split": split}))
+    return Task.identified(**(stated | fields))
 
 
 def _mark(step: Step, entry: Imported) -> ImportedLabel:

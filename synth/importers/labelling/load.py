@@ -55,15 +55,16 @@ def _rows(source: Path, settings: ImportSettings) -> Iterator[LabelRow | Rejecti
             if isinstance(record, Rejection):
                 yield record
                 continue
-            for row in _read(record, settings):
-                # a folder of reports holds the trajectories too, which are no labels
-                is_other = isinstance(row, Rejection) and format_of(record.value) is not None
-                if not (source.is_dir() and is_other):
-                    yield row
+            # a folder of reports holds the trajectories too, which are no labels
+            if source.is_dir() and format_of(record.value) not in (None, *_RESULTS):
+                continue
+            yield from _read(record, settings)
 
 
 _TABLES = re.compile(r"\.(json|jsonl|ndjson|csv|parquet)(\.(gz|bz2|xz|zst))?$", re.IGNORECASE)
 """Names of files that are looked at in a folder of reports."""
+_RESULTS = ("tau2", "tau_bench")
+"""Formats of trajectories whose files are results at once."""
 
 
 def _read(record: Record, settings: ImportSettings) -> Iterator[LabelRow | Rejection]:

@@ -60,10 +60,10 @@ def generic(record: Record) -> LabelRow:
     """A row with the usual names of columns. Raises `ValueError` for one that names no trajectory,
     or says nothing of it.
     """
-    value = record.value
-    if not isinstance(value, dict):
-        raise ValueError(f"a label is {type(value).__name__}, no object")
+    if not isinstance(record.value, dict):
+        raise ValueError(f"a label is {type(record.value).__name__}, no object")
 
+    value = _opened(record.value)
     keys = tuple(dict.fromkeys(str(value[key]) for key in _KEYS if _is_name(value.get(key))))
     pattern = value.get("pattern")
     place = next(
@@ -91,6 +91,22 @@ def generic(record: Record) -> LabelRow:
     if not told and row.reward is None and row.split is None and not row.steps:
         raise ValueError("a label says nothing: no success, reward, split or steps")
     return row
+
+
+def _opened(value: Object, depth: int = 2) -> Object:
+    """A row with what stands in its objects (`{"info": {"id": ...}, "result": {"passed": ...}}`) as
+    columns of its own; of two with one name the one that lies less deep, and the first.
+    """
+    held = {key: one for key, one in value.items() if _is_object(key, one)} if depth else {}
+    found = {key: one for key, one in value.items() if key not in held}
+    for one in held.values():
+        found |= {key: told for key, told in _opened(one, depth - 1).items() if key not in found}
+    return found
+
+
+def _is_object(key: str, value: Any) -> bool:
+    """Whether a value is an object of columns: rewards and labels of steps are values."""
+    return isinstance(value, dict) and key not in (*_REWARD, *_STEPS)
 
 
 def _is_name(value: Any) -> bool:

@@ -3,12 +3,14 @@ request with its response's keys beside it, or the API's own stored objects.
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from synth.importers.chats.columns import chat_of, names_of, parsed
 from synth.importers.chats.envelopes import speaker_of
 from synth.importers.records import (
+    UNEXPECTED,
     Entry,
     Format,
     ImportSettings,
@@ -20,7 +22,8 @@ from synth.importers.records import (
     is_object,
 )
 from synth.importers.traces.calls import ModelCall, conversations
-from synth.importers.traces.sides import about, given, sent, with_usage
+from synth.importers.traces.chunks import assembled
+from synth.importers.traces.sides import about, given, held_items, sent, with_usage
 
 _REQUESTS = ("request", "req", "input", "inputs", "kwargs", "request_body", "requestBody", "params")
 _RESPONSES = (
@@ -63,10 +66,19 @@ def _plain_answer(request: Any, told: Any) -> Object | None:
 
 
 def _inner(value: Any) -> Any:
-    """A side without its envelope: `{status_code, body}`, or JSON text."""
-    value = parsed(value)
-    body = parsed(value.get("body")) if isinstance(value, dict) else None
+    """A side without its envelope: `{status_code, body}`, or JSON text; a stream as the answer that
+    it adds up to.
+    """
+    value = _whole(parsed(value))
+    body = _whole(parsed(value.get("body"))) if isinstance(value, dict) else None
     return body if isinstance(body, dict) else value
+
+
+def _whole(value: Any) -> Any:
+    # a stream that cannot be put together is no answer
+    with suppress(ValueError, *UNEXPECTED):
+        return assembled(value)
+    return None
 
 
 def _asks(value: Any) -> bool:
@@ -99,12 +111,12 @@ def _is_stored(value: Object) -> bool:
 
 
 def _is_responses(value: Any) -> bool:
-    """The Responses API: an `output` of items."""
+    """The Responses API: an `output` of items, or an `input` that holds the answers."""
     sides = request_and_response(value)
-    return (
-        sides is not None
-        and sides[1].get("object", "response") == "response"
-        and (isinstance(sides[1].get("output"), list))
+    if sides is None:
+        return held_items(value) is not None
+    return sides[1].get("object", "response") == "response" and isinstance(
+        sides[1].get("output"), list
     )
 
 
@@ -122,6 +134,16 @@ class _LogReader:
         """One call, or as many as the response has answers."""
         value = record.value
         sides = request_and_response(value)
+        if sides is None and (held := held_items(value)) is not None:
+            first = next(at for at, one in enumerate(held) if one["role"] == "assistant")
+            yield ModelCall(
+                record=record,
+                sent=held[:first],
+                given=held[first:],
+                names=names_of(value),
+                **about(value, {}),
+            )
+            return
         if sides is None:
             yield record.rejected("bad_record", _missing(value))
             return

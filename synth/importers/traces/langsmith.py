@@ -101,6 +101,7 @@ def _models(value: Object, invoked: Object) -> Iterator[str]:
         invoked.get("model_name"),
         inside(value, "outputs.llm_output.model_name"),
         inside(value, "outputs.model"),
+        inside(value, "inputs.model"),
     ):
         if isinstance(one, str) and one:
             yield one

@@ -74,13 +74,13 @@ def _is_call(span: TraceSpan) -> bool:
     paths = ("gen_ai.completion", "gen_ai.output.messages", "llm.output_messages")
     if any(inside(about, path) is not None for path in paths):
         return True
-    return any(name == "gen_ai.choice" for name, _ in span.events)
+    return any(name in _ANSWERS or name.endswith(_DETAILS) for name, _ in span.events)
 
 
 def _messages(span: TraceSpan) -> tuple[list[Any], list[Any]]:
     """What was sent and what came back, under whichever convention has both or one."""
     about = span.attributes
-    details = [one for name, one in span.events if name.endswith("inference.operation.details")]
+    details = [one for name, one in span.events if name.endswith(_DETAILS)]
 
     for one in (about, *details):
         back = _listed(inside(one, "gen_ai.output.messages"))
@@ -101,6 +101,8 @@ def _messages(span: TraceSpan) -> tuple[list[Any], list[Any]]:
     return _from_events(span)
 
 
+_DETAILS = "inference.operation.details"
+_ANSWERS = ("gen_ai.choice", "gen_ai.content.completion")
 _CONVENTIONS = (
     ("llm.input_messages", "llm.output_messages"),
     ("gen_ai.prompt", "gen_ai.completion"),
@@ -121,6 +123,10 @@ def _from_events(span: TraceSpan) -> tuple[list[Any], list[Any]]:
             if role == "tool" and "id" in told:
                 message["tool_call_id"] = told["id"]
             before.append(message)
+        elif name == "gen_ai.content.prompt":
+            before += _listed(inside(told, "gen_ai.prompt"))
+        elif name == "gen_ai.content.completion":
+            back += _listed(inside(told, "gen_ai.completion"))
 
     return before, back[:1]
 

@@ -17,6 +17,10 @@ _SYSTEM = ("system", "instructions", "system_prompt", "systemInstruction", "syst
 _SENT = ("messages", "contents", "input", "prompt", "input_messages", "chat_history")
 _GIVEN = ("choices", "output", "candidates", "generations", "content", "message", "messages")
 _ITEM_TYPES = ("function_call", "function_call_output", "reasoning", "message", "custom_tool_call")
+_PARAMETERS = (
+    *("model_parameters", "modelParameters", "optional_params", "invocation_params"),
+    *("parameters", "params", "generation_config", "generationConfig"),
+)
 _SAMPLING = ("temperature", "top_p", "max_tokens", "max_completion_tokens", "max_output_tokens")
 
 
@@ -101,6 +105,18 @@ def _one(message: Any) -> list[Object]:
     return read
 
 
+def held_items(value: Any) -> list[Object] | None:
+    """The messages of a request to the Responses API whose own input holds what the model answered:
+    a conversation that was kept as the client sent it.
+    """
+    items = value.get("input") if is_object(value, input=list) else None
+    if not items or not (_is_items(items) or is_chat(items)):
+        return None
+    answers = {"function_call", "reasoning", "custom_tool_call"}
+    answered = (one.get("type") in answers or one.get("role") == "assistant" for one in items)
+    return sent(value) if any(answered) else None
+
+
 def _is_items(value: list[Any]) -> bool:
     """Whether a list holds items of the Responses API, and no chat messages."""
     return any(
@@ -123,6 +139,9 @@ def _items(value: list[Any]) -> list[Object]:
 def about(request: Any, response: Any) -> Object:
     """Model, tools, sampling and end of a call, as arguments of `ModelCall`."""
     asked: Object = request if isinstance(request, dict) else {}
+    for key in _PARAMETERS:  # proxies keep them apart from the messages
+        if isinstance(asked.get(key), dict):
+            asked = asked[key] | {name: one for name, one in asked.items() if one is not None}
     answered: Object = response if isinstance(response, dict) else {}
     models = (answered.get("model"), answered.get("modelVersion"), asked.get("model"))
 

@@ -8,10 +8,12 @@ from typing import Any
 
 import msgspec
 
+from synth.importers.chats.columns import parsed
 from synth.importers.records import Object, Record, inside, is_object
 
-_GROUPS = ("resourceSpans", "resource_spans", "batches")
-_SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")
+_GROUPS = ("resourceSpans", "resource_spans", "batches", "resourceLogs", "resource_logs")
+_SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans", "scopeLogs", "scope_logs")
+_LOGS = ("logRecords", "log_records")
 
 
 class TraceSpan(msgspec.Struct, frozen=True):
@@ -41,15 +43,39 @@ def is_spans(value: Any) -> bool:
 def spans(record: Record) -> Iterator[TraceSpan]:
     """The spans of a record, each with a place of its own where there are several."""
     value = record.value
+    logged: dict[object, TraceSpan] = {}
     for place, one, attributes in _found(value, ""):
         part = record if one is value else record.part(place, one)
-        yield _span(part, one, attributes)
+        span = _span(part, one, attributes)
+        if not _is_log(one):
+            yield span
+            continue
+        # messages that were logged as they came are the events of their span
+        told = _body(one.get("body"))
+        key = one.get("spanId") or one.get("span_id") or place
+        of = logged.setdefault(key, msgspec.structs.replace(span, events=[]))
+        of.events.append((span.name, told | span.attributes))
+
+    yield from logged.values()
+
+
+def _body(value: Any) -> Object:
+    """What a record of a log says: typed as attributes are, plain, or as JSON text."""
+    is_typed = isinstance(value, dict) and any(key.endswith("Value") for key in value)
+    told = parsed(_typed(value) if is_typed else value)
+    return nested(plain(told)) if isinstance(told, dict | list) else {"content": told}
+
+
+def _is_log(value: Object) -> bool:
+    return any(key in value for key in ("timeUnixNano", "observedTimeUnixNano", "body"))
 
 
 def _found(value: Any, place: str) -> Iterator[tuple[str, Object, Object]]:
     if not isinstance(value, dict):
         return
-    inner = [key for key in (*_GROUPS, *_SCOPES, "spans") if isinstance(value.get(key), list)]
+    inner = [
+        key for key in (*_GROUPS, *_SCOPES, *_LOGS, "spans") if isinstance(value.get(key), list)
+    ]
     for key in inner:
         for index, one in enumerate(value[key]):
             yield from _found(one, f"{place}/{key}/{index}".strip("/"))
@@ -73,13 +99,17 @@ def _span(record: Record, value: Object, shared: Object) -> TraceSpan:
         for one in value.get("events") or ()
         if isinstance(one, dict)
     ]
-    name = str(value.get("name") or "")
+    named = (value.get("name"), value.get("eventName"), inside(attributes, "event.name"))
+    name = str(next(filter(None, (*named, attributes.get("event.name"))), ""))
     return TraceSpan(
         record, str(trace) if trace else None, name, str(start), nested(attributes), events
     )
 
 
-_STARTS = ("startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime", "start")
+_STARTS = (
+    *("startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime", "start"),
+    *("timeUnixNano", "observedTimeUnixNano"),
+)
 
 
 def plain(attributes: Any) -> Object:

@@ -20,7 +20,7 @@ from synth.pairs.observed.shuffled import Shape, shuffled
 from synth.pairs.turns import prompt_messages, provenance_gap, unlearnable
 from synth.schemas import Release, Trajectory, Turn, Verdict
 from synth.stats.length_balance import Lengths, balanced
-from synth.topology.partings.states import shared_states, why_none
+from synth.topology.partings.states import NO_TRIALS, shared_states, why_none
 from synth.topology.partings.trials import SeenTrial, mixed_groups
 
 _AT_ONCE = 100
@@ -84,6 +84,9 @@ def _comparisons(
 
     for trials in groups.values():
         passed = {trial.identity for trial in trials if trial.passed}
+        if not 0 < len(passed) < len(trials):
+            report.leaves(f"{WITHOUT}{NO_TRIALS}")
+            continue
         states = list(shared_states(trials))
         partings = [parting for state in states if (parting := state.parting(passed))]
         drawn += [drawn_from(parting, trials, passed) for parting in partings]

@@ -12,6 +12,8 @@ from synth.topology.partings.trials import SeenTrial, states
 
 Diverged = Literal["call", "words"]
 """In what two acts differ: in a call, or in words alone."""
+NO_TRIALS = "no_independent_trials"
+"""Why a task with both outcomes gives no comparison where one of them is none of a trial's."""
 REASONS = (
     "other_prompt",
     "environment",

@@ -37,26 +37,31 @@ class SeenTrial(msgspec.Struct, frozen=True):
 
 
 def mixed_groups(ledger: Ledger) -> dict[str, list[SeenTrial]]:
-    """The trials of each task with both outcomes. Only trials of such tasks are read, one at a
-    time; a few hundred bytes are kept of each turn.
+    """The trials of each task that was tried with both outcomes; those of one outcome alone, or
+    none, where what had the other one is no trial (a branch of an attempt, a retry that was told
+    something). Only trials of such tasks are read, one at a time; a few hundred bytes are kept of
+    each turn.
     """
-    outcomes: defaultdict[str, set[str]] = defaultdict(set)
+    found: defaultdict[str, set[str]] = defaultdict(set)
     for record in ledger.records():
-        outcomes[record["task_id"]].add(record["outcome"])
-    mixed = {task for task, found in outcomes.items() if found.issuperset(_DECIDED)}
+        found[record["task_id"]].add(record["outcome"])
+    mixed = {task for task, outcomes in found.items() if outcomes.issuperset(_DECIDED)}
 
     of_mixed = {one["trajectory_id"] for one in ledger.records() if one["task_id"] in mixed}
     wanted = of_mixed & set(ledger.state.current_valid())
     groups: defaultdict[str, list[SeenTrial]] = defaultdict(list)
+    came_of: defaultdict[str, set[Outcome]] = defaultdict(set)
 
     for one in ledger.trajectories(wanted):
-        if _is_trial(one):
-            groups[one.task_id].append(trial_of(one))
+        if one.outcome.value in _DECIDED and one.synthesizer not in EVIDENCE:
+            came_of[one.task_id].add(one.outcome)
+            if _is_trial(one):
+                groups[one.task_id].append(trial_of(one))
 
     return {
-        task: sorted(trials, key=lambda trial: trial.identity)
-        for task, trials in sorted(groups.items())
-        if len({trial.passed for trial in trials}) == 2
+        task: sorted(groups[task], key=lambda trial: trial.identity)
+        for task, outcomes in sorted(came_of.items())
+        if len(outcomes) == 2
     }
 
 

@@ -10,7 +10,7 @@ import pytest
 from synth.exporters.evidence_class import configurations, evidence_of, told
 from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings
-from synth.schemas import Authorship, CheckResult, PrmLabel, Tier
+from synth.schemas import Authorship, CheckResult, Outcome, PrmLabel, Termination, Tier
 from tests.synth.exporters.solved import export, export_sft, trajectory
 
 
@@ -28,6 +28,20 @@ def test_a_chat_rests_on_the_environments_check_or_on_what_its_source_declares(
     card = next(tmp_path.rglob("README.md")).read_text()
     first = card.split("\n---\n")[1].lstrip().splitlines()[0]
     assert first == f"Evidence of the rows (column `evidence`): 1 {evidence}."
+
+
+@pytest.mark.parametrize(
+    ("outcome", "ended"),
+    [(Outcome.UNKNOWN, Termination.DONE), (Outcome.TRUNCATED, Termination.TURN_LIMIT)],
+)
+def test_a_chat_that_nobody_judged_declares_nothing(
+    tmp_path: Path, outcome: Outcome, ended: Termination
+) -> None:
+    about = {"outcome": outcome, "termination": ended, "check_result": None}
+    one = trajectory(synthesizer="import", **about)
+    (row,), report = export(tmp_path, one, outcomes=("success", outcome.value))
+    assert row["evidence"] == "observed"
+    assert any("1 of 1 rows are no successes" in note for note in report.notes)
 
 
 def test_a_write_that_only_its_trials_outcome_speaks_for_is_observed() -> None:

@@ -1,5 +1,6 @@
 """What reads badly in rows of foreign chats: told, taken out, or left out."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from synth.exporters.kind import RowSettings
-from synth.exporters.kinds.readable import marks, outside, readable
+from synth.exporters.kinds.readable import is_json_object, marks, outside, readable
 from synth.schemas.trajectory import Observation, Source, Trajectory
 from tests.synth.exporters.solved import export, result, trajectory
 
@@ -90,3 +91,18 @@ def test_what_stands_outside_thoughts(text: str, left: str) -> None:
 @given(st.lists(st.sampled_from([BEGIN, END, "x", " "]), max_size=30))
 def test_nothing_that_begins_a_thought_is_left(parts: list[str]) -> None:
     assert BEGIN not in outside("".join(parts), BEGIN, END)
+
+
+def test_words_in_a_json_envelope_are_told_of(tmp_path: Path) -> None:
+    one = trajectory("wrapped")
+    *before, last = one.turns
+    wrapped = replace(last, content='{"message": "It is here."}')
+    _, report = export(tmp_path, replace(one, turns=(*before, wrapped)), trajectory("plain"))
+    (note,) = (note for note in report.notes if "JSON object" in note)
+    assert note.startswith("1 of 2 rows")
+
+
+@given(st.text(max_size=40))
+def test_only_an_object_is_one(text: str) -> None:
+    assert not is_json_object(f"[{text}]")
+    assert is_json_object(json.dumps({"a": text}))

@@ -84,12 +84,15 @@ def test_token_ids_are_those_that_were_sampled_and_null_where_the_ledger_has_non
     assert (row["trained_turns"], row["completion_token_ids"]) == ([0, 1], [[4, 5], [4, 5]])
 
 
-def test_auto_gives_a_row_per_turn_as_soon_as_one_turn_must_carry_no_loss(tmp_path: Path) -> None:
+def test_auto_has_what_a_retry_repeats_in_the_prompt_and_the_rest_in_one_row(
+    tmp_path: Path,
+) -> None:
     """Of a retry from turn 1 on, turns 1 and 2 carry loss; of a whole trajectory both turns do."""
     whole, part = trajectory("whole"), trajectory("r", turns=retry(), pivot_turn=1)
     rows, report = export(tmp_path / "both", whole, part, keep_masked=False)
     learnt = [(row["trajectory_id"], row["trained_turns"]) for row in rows]
-    assert learnt == [("whole", [0]), ("whole", [1]), ("r", [1]), ("r", [2])]
+    assert learnt == [("whole", [0, 1]), ("r", [1, 2])]
+    assert [message["content"] for message in rows[1]["prompt"]][-2:] == ["wrong way", "no"]
     assert not report.left_out
 
     rows, _ = export(tmp_path / "whole", whole, keep_masked=False)
@@ -126,10 +129,42 @@ def test_a_greeting_stands_in_the_prompt_and_the_rest_is_one_row(tmp_path: Path)
     assert "assistant_only_loss=True" in card
 
 
-def test_a_turn_without_loss_in_between_gives_rows_per_turn_for_all(tmp_path: Path) -> None:
-    retried = trajectory("r", turns=retry(), pivot_turn=1)
-    rows, _ = export(tmp_path, greeted(), retried, keep_masked=False)
-    assert [row["turn"] for row in rows] == [1, 2, 1, 2]
+def between() -> Trajectory:
+    """Five turns, of which the third and the last carry no loss."""
+    turns = [
+        Turn(
+            index, tool_calls=(call("{}", f"c{index}"),), observations=(result("no", f"c{index}"),)
+        )
+        for index in range(5)
+    ]
+    turns[2] = msgspec.structs.replace(turns[2], mask="excursion")
+    turns[4] = msgspec.structs.replace(turns[4], mask="excursion")
+    return trajectory("b", turns=tuple(turns))
+
+
+def test_a_turn_without_loss_in_between_cuts_that_trajectory_alone(tmp_path: Path) -> None:
+    whole = trajectory("whole")
+    rows, report = export(tmp_path, whole, between(), keep_masked=False)
+    learnt = [(row["trajectory_id"], row["trained_turns"]) for row in rows]
+    assert learnt == [("whole", [0, 1]), ("b", [0, 1]), ("b", [3])]
+    # what carries loss is all that the assistant says in the completion
+    assert [[one["role"] for one in row["completion"]] for row in rows[1:]] == [
+        ["assistant", "tool", "assistant"],
+        ["assistant"],
+    ]
+    assert [turn["reason"] for turn in rows[2]["masked_turns"]] == [
+        "before_this_turn",
+        "before_this_turn",
+        "excursion",
+    ]
+    # turn 2 counts once; turn 4 stands in no row
+    assert (report.trained_turns, dict(report.masked)) == (5, {"excursion": 1})
+    assert any(note.startswith("1 trajectories stand in several rows") for note in report.notes)
+
+
+def test_the_same_cut_is_had_by_name(tmp_path: Path) -> None:
+    rows, _ = export(tmp_path, between(), keep_masked=False, unroll="context")
+    assert [row["trained_turns"] for row in rows] == [[0, 1], [3]]
 
 
 def test_a_greeting_that_is_learnt_as_it_is_stands_in_no_prompt(tmp_path: Path) -> None:

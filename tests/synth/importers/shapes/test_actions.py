@@ -172,3 +172,79 @@ def test_a_command_of_mini_swe_agent_is_a_call_and_two_are_none(
     assert acted.tool_calls[0].parsed() == {"command": "ls"}
     assert (acted.content, acted.observations[0].source) == ("THOUGHT: look", "tool")
     assert (failed.tool_calls, failed.observations[0].source) == ((), "environment")
+
+
+NATIVE = {
+    "role": "assistant",
+    "content": None,
+    "tool_calls": [
+        {"id": "c1", "type": "function", "function": {"name": "find", "arguments": '{"q": "y"}'}}
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "mask"),
+    [
+        ('{"name": "cancel_order", "arguments": {"id": "W1"}}', "call_in_text"),
+        ('I will do it.\n\n{\n  "name": "cancel",\n  "arguments": {"id": 1}\n}', "call_in_text"),
+        ('{"type": "message", "content": "Which one?"}', None),
+        ('{"name": "Ann", "city": "Bonn"}', None),
+        ("{not json} {'name': 'cancel'}", None),
+    ],
+)
+def test_a_call_that_an_agent_with_calls_only_wrote_to_a_person_carries_no_loss(
+    tmp_path: Path, text: str, mask: str | None
+) -> None:
+    answer = {"role": "tool", "tool_call_id": "c1", "content": "1 found"}
+    found = load(tmp_path, user("q"), NATIVE, answer, agent(text), user("No!"), agent("Sorry."))
+    assert [turn.mask for turn in found.trajectory.turns] == [None, mask, None]
+    assert found.trajectory.turns[1].content == text
+    alone = load(tmp_path, user("q"), agent(text), user("Thanks."))
+    assert [turn.mask for turn in alone.trajectory.turns] == [None]
+
+
+SHELL = "\n(Open file: n/a)\n(Current directory: /x)\nbash-$"
+
+
+def test_a_bare_fence_is_a_command_where_swe_agents_shell_answers(tmp_path: Path) -> None:
+    found = load(
+        tmp_path,
+        user("Fix it."),
+        agent("Look.\n```\nls -F\n```"),
+        user(f"setup.py{SHELL}"),
+        agent("Done.\n```\nsubmit\n```"),
+    )
+    first, last = found.trajectory.turns
+    assert [call.parsed() for call in (*first.tool_calls, *last.tool_calls)] == [
+        {"command": "ls -F"},
+        {"command": "submit"},
+    ]
+    assert first.observations[0].source == "tool"
+    told = load(tmp_path, user("q"), agent("See:\n```\nls\n```"), user("Thanks"), agent("Fine."))
+    assert [turn.tool_calls for turn in told.trajectory.turns] == [(), ()]
+
+
+def test_an_object_as_python_prints_it_is_a_call_between_tags(tmp_path: Path) -> None:
+    text = "<tool_call>\n{'arguments': {'q': 'it\\'s'}, 'name': 'find'}\n</tool_call>"
+    found = load(tmp_path, user("q"), agent(text), user("<tool_response>3</tool_response>"))
+    (turn,) = found.trajectory.turns
+    assert [(call.name, call.parsed()) for call in turn.tool_calls] == [("find", {"q": "it's"})]
+    assert turn.raw == text
+
+
+def test_chatml_in_one_text_is_a_chat(tmp_path: Path) -> None:
+    text = (
+        "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nRain?<|im_end|>\n"
+        '<|im_start|>assistant\n<tool_call>\n{"name": "rain", "arguments": {}}\n</tool_call><|im_end|>\n'
+        "<|im_start|>user\n<tool_response>\nyes\n</tool_response><|im_end|>\n"
+        "<|im_start|>assistant\nYes.<|im_end|>\n"
+    )
+    (found,), bad = read_document(tmp_path, {"text": text})
+    assert bad == []
+    assert isinstance(found, Imported)
+    one = found.trajectory
+    assert (one.system_prompt, one.opening[0].content) == ("Be brief.", "Rain?")
+    assert [call.name for call in one.turns[0].tool_calls] == ["rain"]
+    assert [seen.content for seen in one.turns[0].observations] == ["yes"]
+    assert one.turns[1].content == "Yes."

@@ -465,3 +465,45 @@ def test_a_packed_log_is_read_as_the_plain_one(tmp_path: Path) -> None:
 
 
 assert PARAMETERS
+
+
+def logged(name: str, body: dict[str, Any]) -> dict[str, Any]:
+    """A record of a log, of one span."""
+    named = [{"key": "event.name", "value": {"stringValue": name}}]
+    return {"timeUnixNano": "1", "traceId": "t", "spanId": "s", "attributes": named, "body": body}
+
+
+def test_messages_that_were_logged_beside_a_span_are_its_conversation(tmp_path: Path) -> None:
+    told = {"message": json.dumps({"role": "assistant", "content": TOLD}), "index": 0}
+    records = [
+        logged("gen_ai.system.message", {"content": SYSTEM}),
+        logged("gen_ai.user.message", {"content": ASKED}),
+        logged("gen_ai.choice", told),
+    ]
+    document = {"resourceLogs": [{"scopeLogs": [{"logRecords": records}]}]}
+    (found,), bad = read_document(tmp_path, document)
+    assert bad == []
+    one = found.trajectory
+    assert (one.system_prompt, one.opening[0].content) == (SYSTEM, ASKED)
+    assert [turn.content for turn in one.turns] == [TOLD]
+
+
+def test_the_oldest_events_hold_all_messages_in_one(tmp_path: Path) -> None:
+    def event(name: str, **said: Any) -> dict[str, Any]:
+        return {"name": name, "attributes": {key: json.dumps(one) for key, one in said.items()}}
+
+    asked = {"gen_ai.prompt": [{"role": "user", "content": ASKED}]}
+    answered = {"gen_ai.completion": [{"role": "assistant", "content": TOLD}]}
+    span = {
+        "name": "chat",
+        "span_id": "s",
+        "trace_id": "t",
+        "attributes": {"gen_ai.system": "x"},
+        "events": [
+            event("gen_ai.content.prompt", **asked),
+            event("gen_ai.content.completion", **answered),
+        ],
+    }
+    (found,), bad = read_document(tmp_path, span)
+    assert bad == []
+    assert [turn.content for turn in found.trajectory.turns] == [TOLD]

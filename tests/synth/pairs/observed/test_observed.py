@@ -138,6 +138,7 @@ def test_whoever_was_told_something_is_no_trial(tmp_path: Path, fields: dict[str
     told = run("a", act(0), ends(), solved=True, **fields)
     rows, report = found(tmp_path, told, run("b", act(0, "take"), ends(), solved=False))
     assert (rows, report.groups) == ([], 0)
+    assert report.left_out == {"no_comparison:no_independent_trials": 1}
 
 
 def test_a_benchmark_stays_here_unless_it_is_named(tmp_path: Path) -> None:
