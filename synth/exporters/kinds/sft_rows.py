@@ -39,6 +39,8 @@ class SftRow(msgspec.Struct, frozen=True):
     """Whether its tools are those that calls show, where the source recorded none."""
     joined: bool = False
     """Whether words of users stand in answers of tools (`join_answers`)."""
+    judged: str = ""
+    """How far the model may be believed without whose judgement it would not be here."""
 
 
 def sft_row(
