@@ -12,8 +12,8 @@ from functools import partial
 from itertools import groupby, pairwise
 from typing import Any
 
-from synth.exporters.exact_json import plain_text
 from synth.exporters.evidence_class import evidence_of
+from synth.exporters.exact_json import plain_text
 from synth.exporters.facts import AGENTS, EVIDENCE, SPEAKERS
 from synth.exporters.form import Form, NotRepresentableError, Value, form, table
 from synth.exporters.kinds.sft_rows import up_to_last_loss
