@@ -140,5 +140,6 @@ from synth.schemas.trajectory import argument_error as argument_error
 from synth.schemas.user import USER as USER
 from synth.schemas.user import User as User
 from synth.schemas.user import UserScript as UserScript
+from synth.schemas.verdict import JUDGED as JUDGED
 from synth.schemas.verdict import Verdict as Verdict
 from synth.schemas.yaml_text import read_yaml as read_yaml

@@ -8,6 +8,10 @@ import msgspec
 from synth.schemas.strict_record import StrictRecord
 
 
+JUDGED = "judged"
+"""In the detail of a verdict that rests on a model: how far that one agrees with what is known."""
+
+
 class Verdict(StrictRecord, frozen=True):
     """Keep, drop or undefined (None); `reason` is a short stable name that becomes a counter.
 

@@ -1,41 +1,70 @@
-"""All gates by source, with exact bounds: `python -m benchmarks.gates [PART ...]`."""
+"""All gates by source, with exact bounds: `python -m benchmarks.gates [--at-once N] [PART ...]`."""
 
+import argparse
 import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from importlib import import_module
+from multiprocessing import get_context
 
-from benchmarks.gates.table import table
+from benchmarks.gates.table import Rate, table
 
 PARTS = (
     "arguments",
-    "benchmark_stamps",
+    "values",
+    "goals",
+    "leaks",
     "raw_calls",
     "contamination",
-    "goals",
+    "benchmark_stamps",
     "closing_words",
     "real_closing_words",
-    "values",
-    "leaks",
     "attribution",
     "lucky",
 )
-"""Modules here, each with `rows() -> list[Rate]`."""
+"""Modules here, each with `rows() -> list[Rate]`; the longest first."""
 
 
-def main() -> int:
-    """Prints the table, part by part, as each is measured."""
-    asked = sys.argv[1:] or PARTS
-    unknown = [name for name in asked if name not in PARTS]
+def measured(part: str) -> tuple[Sequence[Rate], float]:
+    """The rates of a part, and the seconds that they took."""
+    began = time.monotonic()
+    rates = import_module(f"benchmarks.gates.{part}").rows()
+    return rates, time.monotonic() - began
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    """Prints the table, part by part, as each is measured; what they took, to stderr. A part that
+    fails loses the others nothing: exit code 1.
+    """
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gates")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
+    parser.add_argument("--at-once", type=int, default=2, help="processes [default: 2]")
+    asked = parser.parse_args(given)
+    unknown = [name for name in asked.parts if name not in PARTS]
     if unknown:
-        print(f"{unknown[0]} is no part; known: {', '.join(PARTS)}", file=sys.stderr)
-        return 2
+        parser.error(f"{unknown[0]} is no part; known: {', '.join(PARTS)}")
 
-    printed = False
-    for name in asked:
-        lines = list(table(import_module(f"benchmarks.gates.{name}").rows()))
-        print("\n".join(lines[2:] if printed else lines), flush=True)
-        printed = True
+    failed, printed = 0, False
+    # a part that changes what its process knows (the state folder, caches) is alone in its own
+    with ProcessPoolExecutor(
+        asked.at_once, get_context("spawn"), max_tasks_per_child=1
+    ) as processes:
+        names = asked.parts or PARTS
+        for name, running in [(name, processes.submit(measured, name)) for name in names]:
+            try:
+                rates, seconds = running.result()
+            except Exception as error:  # noqa: BLE001  whatever it was, the other parts are told
+                print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+                failed += 1
+                continue
 
-    return 0
+            lines = list(table(rates))
+            print("\n".join(lines[2:] if printed else lines), flush=True)
+            print(f"{name}: {seconds:.0f} s", file=sys.stderr, flush=True)
+            printed = True
+
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """Arguments by kind: honest episodes that are dropped, unguided ones that are called leaking, and
 invented values that pass; the trivial gate beside: every argument must stand verbatim.
 
-Run: `python -m benchmarks.gates.arguments [--pairs REQUESTS COMMANDS]` (two files, line by line:
-what was asked in words, and a command line that does it).
+Run: `python -m benchmarks.gates.arguments [--all] [--pairs REQUESTS COMMANDS]`. Of real trajectories
+`MOST` of a source are drawn, or all are taken (half an hour); pairs are two files, line by line: what
+was asked in words, and a command line that does it.
 """
 
 import argparse
@@ -22,6 +23,8 @@ from synth.text.leaks import leaks
 from synth.text.provenance import provenance
 
 COUNT = 300
+MOST = 600
+"""Real trajectories of a source: none flagged would bound the share by .5 %."""
 WORLDS = {"storefront": 1, "sql": 1, "textworld": 12}
 """World -> of how many tasks one is played: a game of TextWorld takes seconds to make."""
 TAU = ("tau1", "tau1_retail", "agentrx_tau", "tau2_airline", "tau2_retail", "tau2_grok")
@@ -149,8 +152,10 @@ def pairs(requests: Path, lines: Path, count: int = 1500, seed: int = 8) -> list
     ]
 
 
-def rows(count: int = COUNT) -> list[Rate]:
-    """All rates, worlds first; of real trajectories where these are there."""
+def rows(count: int = COUNT, most: int | None = MOST) -> list[Rate]:
+    """All rates, worlds first; of real trajectories, where these are there, at most so many of a
+    source, as many of each of its folders.
+    """
     found: list[Rate] = []
     for world, each in WORLDS.items():
         episodes = planned(world, count // each)
@@ -161,14 +166,22 @@ def rows(count: int = COUNT) -> list[Rate]:
     found += [*dropped("commands by hand", by_hand), *missed_in_code("commands by hand", by_hand)]
 
     for source, folders in REAL.items() if DATA.is_dir() else ():
-        by_folder = [[one for one in real([name]) if one.turns] for name in folders]
+        each = None if most is None else most // len(folders)
+        by_folder = [_drawn([one for one in real([name]) if one.turns], each) for name in folders]
         episodes = list(chain.from_iterable(by_folder))
-        alarms = sum(leaking(each) for each in by_folder)
+        alarms = sum(map(leaking, by_folder))
         found += dropped(source, episodes, honest=False)
         found.append(Rate(source, "leaks", FALSE_ALARMS, alarms, len(episodes), "at most 1 %"))
         found += missed(source, episodes)
 
     return found
+
+
+def _drawn(episodes: list[Trajectory], most: int | None) -> list[Trajectory]:
+    """At most so many, always the same."""
+    if most is None or len(episodes) <= most:
+        return episodes
+    return Random(11).sample(episodes, most)
 
 
 def shown(rates: Iterable[Rate]) -> Iterator[str]:
@@ -187,12 +200,13 @@ def main() -> None:
     """Prints the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gates.arguments")
     parser.add_argument("--pairs", nargs=2, type=Path, metavar=("REQUESTS", "COMMANDS"))
-    given = parser.parse_args().pairs
+    parser.add_argument("--all", action="store_true", help="every real trajectory")
+    given = parser.parse_args()
 
-    if given is None:
-        found = rows()
+    if given.pairs is None:
+        found = rows(most=None if given.all else MOST)
     else:
-        episodes = pairs(*given)
+        episodes = pairs(*given.pairs)
         found = [*dropped("pairs", episodes), *missed_in_code("pairs", episodes)]
 
     print("\n".join(shown(found)))

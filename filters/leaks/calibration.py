@@ -54,6 +54,12 @@ class Calibration(msgspec.Struct, frozen=True):
     harmless: int
     flagged: int
 
+    def __str__(self) -> str:
+        return (
+            f"finds {self.caught} of {self.planted} planted leaks, and sees one in {self.flagged} "
+            f"of {self.harmless} harmless turns"
+        )
+
     def holds(self, min_caught: float, most_false: float) -> bool:
         """Whether it finds enough of the leaks, and few where there are none."""
         enough = self.caught >= min_caught * self.planted

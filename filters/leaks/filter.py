@@ -12,7 +12,7 @@ from synth.engine.asking import TOO_LONG, SourceMeans
 from synth.filters.judge import NoDrawsError, draws
 from synth.filters.leaks.asking import about_turn, read
 from synth.filters.leaks.calibration import Calibration, calibration
-from synth.schemas import Case, Faulted, Filter, FilterSettings, Measure, Task, Verdict
+from synth.schemas import JUDGED, Case, Faulted, Filter, FilterSettings, Measure, Task, Verdict
 from synth.schemas.canonical import canonical_json
 from synth.text.leaks import UNVERIFIED, Leak, leaks, suspicions
 
@@ -125,7 +125,9 @@ async def no_leaks(case: Case, config: LeaksConfig) -> Verdict:
         why = about.reason or ("judge_fault" if about.fault else "judge_not_calibrated")
         return Verdict(None, UNVERIFIED, None, {"why": why, **shown})
 
-    return Verdict(False, "judged_leak", 1.0, shown) if value else Verdict(True, "cleared")
+    if value:
+        return Verdict(False, "judged_leak", 1.0, shown)
+    return Verdict(True, "cleared", detail={JUDGED: str(about.calibration)})
 
 
 def _judged(case: Case) -> tuple[float | None, JudgedLeak]:
@@ -147,6 +149,6 @@ FILTER = Filter(
     measure=measure,
     about=JudgedLeak,
     measured=("role", "samples", "temperature"),
-    version=3,
+    version=4,
     optional_roles=lambda config: (config.role,),
 )

@@ -17,6 +17,7 @@ from synth.filters.rubric.asking import Structured, drawn, read
 from synth.filters.rubric.rubric import Answer, Computed, Rubric, read_rubric
 from synth.filters.rubric.scoring import Rating, item_measure, overall, sampling_weight
 from synth.schemas import (
+    JUDGED,
     Case,
     Cases,
     ConfigError,
@@ -161,16 +162,16 @@ async def judge(cases: Cases, config: RubricConfig) -> FilterResult:
             item = (case.trajectory.task_id, accepts, outcome is Outcome.SUCCESS)
             items.setdefault(case.trajectory.env, []).append(item)
 
-    notes, measures, deciding = [], {}, set()
+    notes, measures, deciding = [], {}, dict[str, str]()
     for env, of_env in sorted(items.items()):
         found = agreement(of_env, int(content_hash([config.digest, env], size=6), 16))
         why_not = found.why_not(config.min_items, config.min_kappa)
         notes.append(line(env, found, why_not))
+        deciding |= {env: notes[-1]} if why_not is None else {}
         measures[f"judge:{rubric.name}:{env}"] = found.measures(rubric.name)
-        deciding |= {env} if why_not is None else set()
 
     verdicts = {
-        case.trajectory.trajectory_id: _verdict(case, config, case.trajectory.env in deciding)
+        case.trajectory.trajectory_id: _verdict(case, config, deciding.get(case.trajectory.env))
         for case in cases
     }
     return FilterResult(verdicts, notes, measures)
@@ -194,9 +195,9 @@ def _value(rubric: Rubric, case: Case, item: str) -> float | None:
     return next((one.value for one in case.measures if one.metric == f"{rubric.name}.{item}"), None)
 
 
-def _verdict(case: Case, config: RubricConfig, may_decide: bool) -> Verdict:
-    """A judge that may not decide gives a score and no verdict; so does a flow that drops
-    nothing.
+def _verdict(case: Case, config: RubricConfig, agreement: str | None) -> Verdict:
+    """A judge that may not decide (without `agreement`) gives a score and no verdict; so does a
+    flow that drops nothing.
     """
     score = _value(config.found, case, "score")
 
@@ -210,7 +211,7 @@ def _verdict(case: Case, config: RubricConfig, may_decide: bool) -> Verdict:
     if not config.drop_below:
         return Verdict(None, "scored", score)
 
-    if not may_decide:
+    if agreement is None:
         return Verdict(None, "judge_not_calibrated", score)
 
     for name, least in config.least.items():
@@ -220,7 +221,9 @@ def _verdict(case: Case, config: RubricConfig, may_decide: bool) -> Verdict:
         if value < least:
             return Verdict(False, f"{name}_low", score)
 
-    return Verdict(True, "above", score)
+    # where gold has decided, what the judge says comes on top of it
+    alone = case.trajectory.outcome is Outcome.UNKNOWN
+    return Verdict(True, "above", score, {JUDGED: agreement} if alone else {})
 
 
 FILTER = Filter(
@@ -230,6 +233,6 @@ FILTER = Filter(
     about=Rating,
     measure=measure,
     measured=("digest", "samples", "temperature", "structured", "role"),
-    version=2,
+    version=3,
     roles=lambda config: (config.role,) if config.found.judged else (),
 )

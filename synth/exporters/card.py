@@ -82,7 +82,7 @@ def _said(tally: ExportCounts) -> list[str]:
     """Warnings, then what the rows rest on, then all other notes."""
     found = list(notes(tally))
     warnings = sum(note.startswith("WARNING") for note in found)
-    found[warnings:warnings] = [told(tally.evidence)] if tally.evidence else []
+    found[warnings:warnings] = [told(tally.evidence, tally.judged)] if tally.evidence else []
     return found
 
 

@@ -22,6 +22,7 @@ from synth.exporters.kinds.control_tokens import (
 from synth.exporters.kinds.readable import readable, unreadable
 from synth.exporters.kinds.sft import SFT
 from synth.exporters.kinds.sft_rows import sft_row
+from synth.exporters.kinds.whispered import marks_of
 from synth.exporters.registry import form_of
 from synth.exporters.tally import ExportCounts
 from synth.filters.inferred import inferred_tools
@@ -67,6 +68,7 @@ def door_table(ledger: Ledger, settings: RowSettings | None = None) -> DoorTable
     ways["fault",] += faults
 
     tally = _tally(said)
+    tally.marks = marks_of(ledger)
     inferred = inferred_tools(ledger, values=False) if said.infer_tools else {}
     for trajectory, verdicts in with_decisions(ledger, tally.aside):
         one = readable(trajectory, said, inferred)

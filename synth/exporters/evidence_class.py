@@ -11,10 +11,11 @@ from synth.pairs.observed.pair import ObservedPair
 from synth.pairs.observed.sides import ObservedSide
 from synth.schemas import KtoLabel, Outcome, PreferencePair, PrmLabel, Tier, Trajectory
 
-Evidence = Literal["exact", "tested", "counted", "declared", "observed"]
+Evidence = Literal["exact", "tested", "counted", "judged", "declared", "observed"]
 """The strongest first. `exact`: a decisive rule, or a flip of a deterministic policy. `tested`: an
-accepted test. `counted`: continuations that no test accepted. `declared`: a verdict that came with
-the data. `observed`: outcomes of trials, or a chat without any verdict.
+accepted test. `counted`: continuations that no test accepted. `judged`: a model's judgement,
+without which the row would not be here. `declared`: a verdict that came with the data. `observed`:
+outcomes of trials, or a chat without any verdict.
 """
 CLASSES: tuple[Evidence, ...] = get_args(Evidence)
 UNASKED: tuple[Evidence, ...] = ("exact", "tested")
@@ -28,6 +29,8 @@ def evidence_of(row: Any) -> Evidence:
     rows of other kinds.
     """
     about = row.trajectory if hasattr(row, "trained") else getattr(row, "label", None)
+    if getattr(row, "judged", None):
+        return "judged"
     match about:
         case PreferencePair():
             return "exact" if about.evidence.method == _FLIP else "tested"
@@ -68,10 +71,17 @@ def configurations(shards: Iterable[str]) -> dict[str, list[str]]:
     return alone | {one: by_class[one] for one in CLASSES if one in by_class}
 
 
-def told(counts: Mapping[str, int]) -> str:
+def told(counts: Mapping[str, int], judged: Iterable[str] = ()) -> str:
     """The card's first line behind warnings: how many rows are of which class, the most frequent
-    first, and which of them are loaded unasked.
+    first, and which of them are loaded unasked; `judged`: the agreement of each model that rows
+    rest on.
     """
+    agreement = "".join(f" Judged by a model ({one})." for one in sorted(judged))
+    return f"{_classes(counts)}{agreement}"
+
+
+def _classes(counts: Mapping[str, int]) -> str:
+    """The classes, and what is loaded unasked."""
     each = ", ".join(f"{count:,} {name}" for name, count in Counter(counts).most_common())
     weak = [one for one in CLASSES if one not in UNASKED and one in counts]
     found = f"Evidence of the rows (column `evidence`): {each}."

@@ -12,6 +12,7 @@ from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.form import Form, NotRepresentableError
 from synth.exporters.kind import Kind, RowSettings, Spelling, Unroll, as_key, identity_of
 from synth.exporters.kinds.control_tokens import as_the_flow_says, guarded, marked, marking
+from synth.exporters.kinds.whispered import marks_of
 from synth.exporters.notes import deciding, losses, notes, remedial_setting, why_empty
 from synth.exporters.registry import KINDS, form_of, kind_of
 from synth.exporters.tally import ExportCounts
@@ -86,7 +87,7 @@ def drawn(
     found = kind_of(kind)
     rows = partial(found.rows, ledger)
     tally = tally_for(found, rows, as_the_flow_says(settings, ledger), say)
-    tally.unfinished = unfinished
+    tally.unfinished, tally.marks = unfinished, marks_of(ledger)
 
     return tally, rows
 

@@ -42,6 +42,8 @@ class ExportCounts(LeftOut):
     per_turn: bool = False
     context: bool = False
     unfinished: str | None = None
+    marks: frozenset[str] = frozenset()
+    """The canaries of whispered notes, which no row may show."""
     rows: int = 0
     counts: Counter[str] = field(default_factory=Counter)
     behind: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
@@ -59,6 +61,8 @@ class ExportCounts(LeftOut):
     )
     evidence: Counter[str] = field(default_factory=Counter)
     """Rows by what their label or verdict rests on; kinds of tasks have neither."""
+    judged: Counter[str] = field(default_factory=Counter)
+    """Rows by how far the model agrees with what is known that their verdict rests on."""
     remarks: list[str] = field(default_factory=list)
     """What the kind has to say beside its counts."""
     beside: dict[str, Callable[[], bytes]] = field(default_factory=dict)
@@ -69,7 +73,9 @@ class ExportCounts(LeftOut):
     def anew(self, **changed: object) -> "ExportCounts":
         """An empty tally of the same rows, or of those under other settings."""
         settings = self.settings.model_copy(update=changed)
-        return ExportCounts(self.kind, settings, self.form, self.say, self.per_turn, self.context)
+        tally = ExportCounts(self.kind, settings, self.form, self.say, self.per_turn, self.context)
+        tally.marks = self.marks
+        return tally
 
     @property
     def unroll(self) -> Unroll:
@@ -124,6 +130,7 @@ class ExportCounts(LeftOut):
             (self.masked if masked else self.counts)[name.removeprefix(MASKED)] += count
 
         self.seen.add(known)
+        self.judged.update(filter(None, [getattr(row, "judged", "")]))
         with suppress(TypeError):
             self.evidence[evidence_of(row)] += 1
 

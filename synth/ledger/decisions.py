@@ -9,14 +9,14 @@ from synth.ledger.redactions import of_chunk
 from synth.ledger.views import LedgerConnection, connect
 from synth.ledger.with_tasks import batches
 from synth.loss_turns import MASKS
-from synth.schemas import Trajectory, Verdict
+from synth.schemas import JUDGED, Trajectory, Verdict
 from synth.set_aside import SetAside
 
 CHUNK = 500
 _MASKS = msgspec.json.Decoder(dict[int, str])
 _ON = f"""
 SELECT trajectory_id, stage, filter, keep, reason, score,
-  json_extract_string(detail, '$.{MASKS}')
+  json_extract_string(detail, '$.{MASKS}'), detail->>'$.{JUDGED}'
 FROM decisions
 WHERE trajectory_id IN (SELECT unnest(?))
 """
@@ -98,8 +98,9 @@ def verdicts_on(
     """
     found: dict[str, list[tuple[str, str, Verdict]]] = {identity: [] for identity in identities}
     rows = connection.execute(_ON, [list(identities)]).fetchall()
-    for identity, stage, name, keep, reason, score, masked in rows:
-        verdict = Verdict(keep, reason, score, masks=_MASKS.decode(masked or "{}"))
+    for identity, stage, name, keep, reason, score, masked, judged in rows:
+        detail = {} if judged is None else {JUDGED: judged}
+        verdict = Verdict(keep, reason, score, detail, _MASKS.decode(masked or "{}"))
         found[identity].append((stage, name, verdict))
     return {identity: by_filter(decisions, order) for identity, decisions in found.items()}
 

@@ -13,6 +13,7 @@ from synth.ledger.ledger import Score
 from synth.schemas import Guidance, Memo, Message, Trajectory, view_messages
 from synth.stats.pdi import CarriedMemo, PdiSnapshot, PdiStep, snapshots
 from synth.synthesizers.reflection.reflection import Reflection
+from synth.text.leaks.canary import with_canary
 from synth.text.provenance import Status, provenance
 from synth.text.provenance.evidence import new_evidence
 
@@ -67,9 +68,11 @@ def attempts_of(given: Any) -> Any:
 
 
 def guidance_text(lessons: Sequence[str]) -> str:
-    """Asks to apply the lessons and not to mention them; the latest comes last."""
+    """Asks to apply the lessons and not to mention them; the latest comes last. The note's canary
+    stands at its end.
+    """
     said = (f"- {' '.join(lesson.split())}" for lesson in dict.fromkeys(lessons))
-    return "\n".join([_BEFORE, *said, _AFTER])
+    return with_canary("\n".join([_BEFORE, *said, _AFTER]))
 
 
 def guided_messages(trajectory: Trajectory, *, thoughts: bool = True) -> list[Message]:

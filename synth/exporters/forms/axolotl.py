@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from synth.exporters.evidence_class import evidence_of
 from synth.exporters.exact_json import plain_text
 from synth.exporters.facts import EVIDENCE, KEPT_OUT, kept_out
 from synth.exporters.form import Chat, NotRepresentableError, form, said, table
@@ -108,6 +109,7 @@ _CHAT = {
     "messages": _messages,
     "tools": lambda row: plain_text(row.trajectory.tools) if row.trajectory.tools else None,
     "masked_turns": trl.masked_turns,
+    "evidence": evidence_of,
 }
 SFT = MEMORY = form("axolotl", "sft", _CHAT, loses=_lost_of_chat, read=_chat)
 DPO = form(
@@ -117,6 +119,7 @@ DPO = form(
         "messages": lambda row: _pair(row)[:-2],
         "chosen": lambda row: _pair(row)[-2],
         "rejected": lambda row: _pair(row)[-1],
+        "evidence": evidence_of,
     },
     loses=_lost_of_pair,
 )

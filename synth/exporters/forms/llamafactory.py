@@ -12,6 +12,7 @@ from functools import partial
 from itertools import groupby, pairwise
 from typing import Any
 
+from synth.exporters.evidence_class import evidence_of
 from synth.exporters.exact_json import plain_text
 from synth.exporters.facts import AGENTS, EVIDENCE, SPEAKERS
 from synth.exporters.form import Form, NotRepresentableError, Value, form, table
@@ -173,6 +174,7 @@ def _form(
         "rejected": lambda row: _answer(row.answers[1]),
         "system": lambda row: _system(before(row)) or "",
         "tools": _tools,
+        "evidence": evidence_of,
     }
 
     # one guide for all: the stage, and a line that rows of one turn need

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
+from synth.exporters.evidence_class import evidence_of
 from synth.exporters.exact_json import plain_text
 from synth.exporters.facts import SPEAKERS
 from synth.exporters.form import Chat, NotRepresentableError, form, said
@@ -62,6 +63,7 @@ SFT = form(
     {
         "messages": lambda row: plain_text([said(one) for one in row.messages]),
         "tools": lambda row: plain_text(row.trajectory.tools),
+        "evidence": evidence_of,
     },
     # the data set class that verl is told to use, as it stands in this folder
     beside=lambda shards: {

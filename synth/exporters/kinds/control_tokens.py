@@ -13,6 +13,7 @@ import msgspec
 from synth.exporters.exact_json import plain_text
 from synth.exporters.form import Column, Form, NotRepresentableError
 from synth.exporters.kind import ControlTokenPolicy, RowSettings, identity_of, lineage_of
+from synth.exporters.kinds.whispered import CANARY, shows_canary
 from synth.exporters.tally import ExportCounts
 from synth.ledger.ledger import Ledger
 from synth.schemas import Source, Trajectory
@@ -111,12 +112,15 @@ def guarded(rows: Iterable[Any], tally: ExportCounts) -> Iterator[Guarded]:
 
 def _guarded(row: Any, tally: ExportCounts, tokens: ControlTokens) -> Guarded | str | None:
     """The row as it may be written, or why it may not: its answers do not belong to its calls, or
-    it holds control tokens.
+    it holds control tokens or the canary of a whispered note.
     """
     lineage = lineage_of(row)
     broken = broken_link(lineage) if isinstance(lineage, Trajectory) else None
     if broken is not None:
         return broken
+
+    if shows_canary(partial(tally.kind.texts, row, tally.form), tally.marks):
+        return CANARY
 
     # looked at before all policies, since each tells what it has found
     hits, done = found(partial(tally.kind.texts, row, tally.form), tokens), tally.policy

@@ -32,7 +32,7 @@ from synth.exporters.tally import MASKED, ExportCounts
 from synth.filters.inferred import inferred_tools
 from synth.ledger.decisions import with_decisions
 from synth.loss_turns import turns_without_loss
-from synth.schemas import Trajectory, Verdict, to_messages
+from synth.schemas import JUDGED, Trajectory, Verdict, to_messages
 from synth.text.transcript.message_texts import (
     TOOLS,
     Change,
@@ -83,10 +83,18 @@ def _row(
         return refused
 
     row = sft_row(trajectory, tally.form, tally.settings, masks)
+    row = msgspec.structs.replace(row, judged="; ".join(_judged(verdicts)))
     if not recorded.tools and trajectory.tools:
         row = msgspec.structs.replace(row, inferred_tools=True)
 
     return _without_loss(trajectory, row.masked, tally) or row
+
+
+def _judged(verdicts: Verdicts) -> Iterator[str]:
+    """The agreement of each model that a verdict rests on (`JUDGED` in its detail), by filter."""
+    for name, one in sorted(verdicts.items()):
+        if one.keep and (agreement := one.detail.get(JUDGED)):
+            yield f"{name}: {agreement}"
 
 
 def _behind(

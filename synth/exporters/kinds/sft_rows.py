@@ -43,6 +43,8 @@ class SftRow(msgspec.Struct, frozen=True):
     """The first turn that no earlier row of the same trajectory holds."""
     pieces: int = 1
     """Rows that the trajectory stands in."""
+    judged: str = ""
+    """How far the model may be believed without whose judgement it would not be here."""
 
 
 def sft_row(

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from synth.schemas import SYSTEM_NAME, Observation, Source, Trajectory, Turn
+from synth.text.leaks.canary import betrayed, canary_of, without_canary
 from synth.text.leaks.literals import is_one_name, literals
 from synth.text.leaks.references import RECENT, failed, reference
 from synth.text.provenance import ProvenanceReport, provenance
@@ -28,6 +29,7 @@ _DIGITS = re.compile(r"(?<!\d)(?!(?:19|20)\d\d(?!\d))\d{3,}")
 """Digits that may be a part of an identifier; a year names nothing."""
 _DEEPEST = 30
 Run = tuple[str, ...]
+CANARY = "canary"
 COPIED, REFERENCE, LITERAL = "copied_text", "reference_to_help", "literal_of_guidance"
 ARGUMENT, CHOICE = "unjustified_argument", "unjustified_choice"
 
@@ -58,11 +60,26 @@ def leaks(
     """
     first = since if since is not None else trajectory.pivot_turn or 0
     whispered = guidance if guidance is not None else trajectory.guidance or ""
-    found = list(_of_guidance(trajectory, whispered, first))
+    found = list(_canary(trajectory, whispered, first))
+    whispered = without_canary(whispered)
+    found += _of_guidance(trajectory, whispered, first)
     report = provenance(trajectory, effectful=effectful) if whispered.strip() else None
     found += _of_values(report, whispered, first) if report else ()
 
     return tuple(sorted(found, key=lambda leak: leak.turn))
+
+
+def _canary(trajectory: Trajectory, whispered: str, first: int) -> Iterator[Leak]:
+    """The mark of the guidance, in what a turn says or in what it was answered."""
+    mark = canary_of(whispered)
+    if mark is None:
+        return
+
+    # of what came before the guidance nothing can stem from it
+    for turn in (one for one in trajectory.turns if one.index >= first):
+        told = [*authored(turn), *(one.content for one in turn.observations)]
+        if betrayed("\n".join(told), {mark}):
+            yield Leak(CANARY, turn.index, mark)
 
 
 def _of_values(report: ProvenanceReport, whispered: str, first: int) -> Iterator[Leak]:

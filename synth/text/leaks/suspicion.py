@@ -9,6 +9,7 @@ import msgspec
 
 from synth.schemas import Trajectory, Turn
 from synth.text.leaks.allusion import alludes, explained_by, sentences
+from synth.text.leaks.canary import without_canary
 from synth.text.leaks.facts import Facts, Shown, codes_of, facts_of
 from synth.text.leaks.references import RECENT, failed
 from synth.text.leaks.scan import Leak, authored
@@ -35,7 +36,7 @@ def suspicions(
     """
     first = since if since is not None else trajectory.pivot_turn or 0
     whispered = guidance if guidance is not None else trajectory.guidance or ""
-    lesson = _with_codes(facts_of(whispered), hidden)
+    lesson = _with_codes(facts_of(without_canary(whispered)), hidden)
     shown = Shown()
     shown.show(trajectory.system_prompt or "", said=False)
     shown.show(msgspec.json.encode(trajectory.tools).decode(), said=False)

@@ -71,11 +71,16 @@ def decided(tmp_path: Path, judge: Says | None) -> tuple[dict[str, set[Any]], Ch
     return found, server
 
 
-def exported(tmp_path: Path) -> int:
-    """Rows of retries."""
+def evidence(tmp_path: Path) -> list[str]:
+    """What rows of retries rest on."""
     files = (tmp_path / "run" / "datasets" / "sft").glob("*.parquet")
     rows = (row for path in files for row in pq.read_table(path).to_pylist())
-    return sum(row["synthesizer"] == "reflect_retry" for row in rows)
+    return [row["evidence"] for row in rows if row["synthesizer"] == "reflect_retry"]
+
+
+def exported(tmp_path: Path) -> int:
+    """Rows of retries."""
+    return len(evidence(tmp_path))
 
 
 def test_without_a_judge_it_is_unverified_and_in_no_data_set(tmp_path: Path) -> None:
@@ -95,7 +100,9 @@ def test_a_judge_that_finds_what_was_planted_drops_it(tmp_path: Path) -> None:
 def test_a_judge_that_finds_what_was_planted_clears_it(tmp_path: Path) -> None:
     found, _ = decided(tmp_path, lambda asked: asked in LEAKING)
     assert found["leaks"] == {(True, "cleared")}
-    assert exported(tmp_path) > 0
+    assert set(evidence(tmp_path)) == {"judged"}
+    card = (tmp_path / "run" / "datasets" / "sft" / "README.md").read_text(encoding="utf-8")
+    assert f"(leaks: finds {2 * EACH} of {2 * EACH} planted leaks, and sees one in 0 of " in card
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,22 @@ from types import SimpleNamespace
 from typing import Any
 
 import datasets
+import pyarrow.parquet as pq
 import pytest
 
 from synth.exporters.evidence_class import configurations, evidence_of, told
 from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings
-from synth.schemas import Authorship, CheckResult, Outcome, PrmLabel, Termination, Tier
+from synth.schemas import (
+    JUDGED,
+    Authorship,
+    CheckResult,
+    Outcome,
+    PrmLabel,
+    Termination,
+    Tier,
+    Verdict,
+)
 from tests.synth.exporters.solved import export, export_sft, trajectory
 
 
@@ -57,6 +67,42 @@ def test_a_write_that_only_its_trials_outcome_speaks_for_is_observed() -> None:
     assert evidence_of(step(**tested, method="sequential", label=True)) == "tested"
     assert evidence_of(step(**tested, method="sequential")) == "counted"
     assert evidence_of(step(**tested, method="flip_deterministic", label=True)) == "exact"
+
+
+def test_a_row_that_only_a_models_judgement_lets_in_is_judged_and_its_agreement_is_told(
+    tmp_path: Path,
+) -> None:
+    agreement = "finds 38 of 40 planted leaks"
+    cleared = Verdict(True, "cleared", detail={JUDGED: agreement})
+    dropped = Verdict(False, "judged_leak", detail={JUDGED: agreement})
+    checked = CheckResult(passed=True, parts=())
+    rows = [
+        (trajectory("a", check_result=checked), {"leaks": cleared}),
+        (trajectory("b", check_result=checked), {"leaks": Verdict(True, "clean")}),
+        (trajectory("c", check_result=checked), {"leaks": dropped}),
+    ]
+    export_sft(rows, DatasetFolder(tmp_path / "out"), RowSettings())
+    folder, cache = str(tmp_path / "out"), str(tmp_path / "cache")
+    found = {
+        name: datasets.load_dataset(folder, name, split="train", cache_dir=cache)["trajectory_id"]
+        for name in (None, "exact", "judged")
+    }
+    assert found == {None: ["b"], "exact": ["b"], "judged": ["a"]}
+    card = (tmp_path / "out" / "README.md").read_text()
+    assert f"Judged by a model (leaks: {agreement})." in card
+
+
+@pytest.mark.parametrize("form", ["axolotl", "verl", "llamafactory"])
+def test_other_forms_of_chats_tell_it_in_a_column(tmp_path: Path, form: str) -> None:
+    checked = CheckResult(passed=True, parts=())
+    rows = [(trajectory("a", check_result=checked), {}), (trajectory("b", check_result=None), {})]
+    export_sft(rows, DatasetFolder(tmp_path / "out"), RowSettings(form=form))
+    names = (tmp_path / "out").glob("*.parquet")
+    found = [row for name in names for row in pq.read_table(name).to_pylist()]
+    assert {one["trajectory_id"]: one["evidence"] for one in found} == {
+        "a": "exact",
+        "b": "declared",
+    }
 
 
 def test_a_task_has_no_evidence() -> None:

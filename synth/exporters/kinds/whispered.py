@@ -1,0 +1,39 @@
+"""Rows that show the canary of a whispered note: whatever carried it there, a memory, a note in the
+world or a retry that nobody looked through, they are left out by every kind and form.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from synth.ledger.ledger import Ledger
+from synth.ledger.views import connect
+from synth.text.control_tokens import Change
+from synth.text.leaks.canary import betrayed, canary_of
+
+CANARY = "canary_of_guidance"
+"""The reason of such a row."""
+_NOTES = "SELECT DISTINCT guidance FROM trajectories_all WHERE guidance IS NOT NULL"
+
+
+def marks_of(ledger: Ledger) -> frozenset[str]:
+    """The canaries (their signs) of all notes that anybody was whispered in a ledger."""
+    with connect(ledger) as connection:
+        notes = connection.execute(_NOTES).fetchall()
+
+    return frozenset(filter(None, (canary_of(note) for (note,) in notes)))
+
+
+def shows_canary(visit: Callable[[Change], object], marks: frozenset[str]) -> bool:
+    """Whether one of the texts that are visited, or all of them one after the other, hold one."""
+    texts = list[str]()
+
+    def look(_: str, value: Any) -> Any:
+        texts.append(value if isinstance(value, str) else msgspec.json.encode(value).decode())
+        return value
+
+    if marks:
+        visit(look)
+
+    return betrayed("\n".join(texts), marks) is not None
