@@ -14,6 +14,7 @@ from synth.ledger.tables.asked_roles import ASKED_TWICE
 from synth.ledger.tables.role_reply import RoleReply
 from synth.policies.chat import CHAT
 from synth.schemas import (
+    ChatModel,
     Completion,
     Fault,
     Opening,
@@ -25,6 +26,7 @@ from synth.schemas import (
     view_messages,
 )
 
+TWICE = 2
 MOST_TOKENS = 128
 """The longest reply that is asked for: what differs mostly does so early."""
 
@@ -50,26 +52,32 @@ async def ask_twice(shard: ShardContext, trial: Trajectory) -> bool:
     if model is None or policy.name != CHAT or not drawn:
         return False
 
-    opening = Opening(trial.system_prompt, trial.tools, trial.opening)
     sampling = _alike(msgspec.convert(dict(policy.sampling), Sampling))
+    said = await _said(shard, trial, model, sampling)
+    if len(said) < TWICE:
+        return False
+    about = AskedTwice(model.name, sampling.temperature, sampling.seed, *said)
+    same = float(said[0] == said[1])
+    result.scores.append(Score(trial.trajectory_id, ASKED_TWICE, same, 0, about))
+    return True
+
+
+async def _said(
+    shard: ShardContext, trial: Trajectory, model: ChatModel, sampling: Sampling
+) -> list[str]:
+    """The replies, fewer where there was trouble; each is accounted for."""
+    opening, role = Opening(trial.system_prompt, trial.tools, trial.opening), str(shard.player.name)
     call = partial(model.complete, view_messages(opening, ()), trial.tools, sampling)
     said = list[str]()
-    for ordinal in range(2):
-        if not shard.run.may_start():
-            return False
+    while len(said) < TWICE and shard.run.may_start():
         try:
             completion = await guard_async(Fault.MODEL, ASKED_TWICE, call, None)
         except FaultError:
-            return False  # what its server does is told by the trials themselves
-        shard.run.spoke(completion.usage, str(player.name))
+            break  # what its server does is told by the trials themselves
+        shard.run.spoke(completion.usage, role)
+        shard.of(OF_ALL).replies.append(_reply(trial, role, model.name, len(said), completion))
         said.append(_said_and_called(completion))
-        result.replies.append(_reply(trial, str(player.name), model.name, ordinal, completion))
-
-    about = AskedTwice(model.name, sampling.temperature, sampling.seed, *said)
-    result.scores.append(
-        Score(trial.trajectory_id, ASKED_TWICE, float(said[0] == said[1]), 0, about)
-    )
-    return True
+    return said
 
 
 def _reply(

@@ -9,6 +9,7 @@ PARTS = (
     "arguments",
     "benchmark_stamps",
     "raw_calls",
+    "refusals",
     "contamination",
     "goals",
     "closing_words",

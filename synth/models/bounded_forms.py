@@ -26,14 +26,12 @@ def bounded(sampling: Sampling) -> Sampling:
     """The same, with every free text of its JSON form bounded by its share of `max_tokens`; texts
     that are bounded already, and replies without a limit or a form, stay as they are.
     """
-    form = sampling.extra.get(FORM)
+    form = deepcopy(sampling.extra.get(FORM))
     held = form.get("json_schema") if isinstance(form, Mapping) else None
     schema = held.get("schema") if isinstance(held, Mapping) else None
     if sampling.max_tokens is None or not isinstance(schema, dict):
         return sampling
 
-    form = deepcopy(dict(form))
-    schema = form["json_schema"]["schema"]
     texts, lists = list(_texts(schema, False)), list(_lists(schema))
     if not texts:
         return sampling

@@ -39,7 +39,7 @@ LONGEST_LINE = 2**28
 """Bytes of one answer: probabilities of a long text are some megabytes."""
 
 
-class _Answer(msgspec.Struct):
+class _WorkerLine(msgspec.Struct):
     """A line of the worker's; `ready` without an id is its first."""
 
     id: int | None = None
@@ -59,7 +59,7 @@ class OfflineWorker:
         self._settings = settings
         self._log = state_folder() / "vllm" / f"{os.getpid()}-offline-{id(self):x}.log"
         self._ids = itertools.count()
-        self._waiting: dict[int, asyncio.Future[_Answer]] = {}
+        self._waiting: dict[int, asyncio.Future[_WorkerLine]] = {}
         self._process: asyncio.subprocess.Process | None = None
         self._reading: asyncio.Task[None] | None = None
         self._starting = asyncio.Lock()
@@ -153,7 +153,7 @@ class OfflineWorker:
     async def _read(self, process: asyncio.subprocess.Process) -> None:
         """Hands out answers until the process ends; then those who wait are told."""
         assert process.stdout is not None
-        decoder = msgspec.json.Decoder(_Answer)
+        decoder = msgspec.json.Decoder(_WorkerLine)
         try:
             while line := await process.stdout.readline():
                 found = decoder.decode(line)
@@ -179,7 +179,7 @@ async def _ended(process: asyncio.subprocess.Process) -> None:
 
 
 @dataclass(frozen=True)
-class _Lines:
+class _SharedWorker:
     """The transport of one client of a process, which outlives it where it has others."""
 
     worker: OfflineWorker
@@ -208,7 +208,7 @@ def open_model(settings: ModelSettings) -> ServerChat:
     worker.users += 1
     wanted = {"return_token_ids": settings.token_ids, "logprobs": settings.logprobs}
     return ServerChat(
-        _Lines(worker, settings.max_in_flight),
+        _SharedWorker(worker, settings.max_in_flight),
         settings,
         Pacing(),
         also={name: True for name, is_wanted in wanted.items() if is_wanted},

@@ -5,7 +5,7 @@ of JSON: read where each name stands in them once, and all do.
 import json
 import re
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import yaml
 
@@ -27,10 +27,8 @@ def plain_key(key: str) -> str:
     return re.sub(r"[\W_]+", "", key).casefold()
 
 
-class _Words(yaml.SafeLoader):
+class _ScalarsOfJSON(yaml.SafeLoader):
     """YAML with the scalars of JSON alone: `no` is a word, and a date is one too."""
-
-    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         """A part that stands for another is refused: a few lines of them are a billion values."""
@@ -39,12 +37,17 @@ class _Words(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
 
-_Words.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"(?:null|~|)\Z"), ["n", "~", ""])
-_Words.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"(?:true|false)\Z"), ["t", "f"])
-_Words.add_implicit_resolver(
+_ScalarsOfJSON.yaml_implicit_resolvers = {}
+_ScalarsOfJSON.add_implicit_resolver(
+    "tag:yaml.org,2002:null", re.compile(r"(?:null|~|)\Z"), ["n", "~", ""]
+)
+_ScalarsOfJSON.add_implicit_resolver(
+    "tag:yaml.org,2002:bool", re.compile(r"(?:true|false)\Z"), ["t", "f"]
+)
+_ScalarsOfJSON.add_implicit_resolver(
     "tag:yaml.org,2002:int", re.compile(r"-?(?:0|[1-9][0-9]*)\Z"), list("-0123456789")
 )
-_Words.add_implicit_resolver(
+_ScalarsOfJSON.add_implicit_resolver(
     "tag:yaml.org,2002:float",
     re.compile(r"-?(?:0|[1-9][0-9]*)\.[0-9]+(?:[eE][-+]?[0-9]+)?\Z"),
     list("-0123456789"),
@@ -68,7 +71,7 @@ def in_lines(text: str, names: Sequence[str]) -> dict[str, Any] | None:
 def _as_yaml(text: str, plain: dict[str, str]) -> dict[str, Any] | None:
     """The mapping that the whole of a text is."""
     try:
-        value = yaml.load(text, Loader=_Words)
+        value = yaml.load(text, Loader=_ScalarsOfJSON)
     except (yaml.YAMLError, RecursionError, ValueError):
         return None
     if not isinstance(value, dict) or not _is_json(value):

@@ -55,8 +55,8 @@ def objects_in(content: str) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
         if isinstance(value, dict):
             found.append(value)
             unclosed = not text.startswith("}", end - 1)
-    mended = (LOOSELY,) if loosely else ()
-    return found, (*mended, UNCLOSED) if unclosed else mended
+    told = {LOOSELY: loosely, UNCLOSED: unclosed}
+    return found, tuple(name for name, holds in told.items() if holds)
 
 
 def _unescaped(text: str) -> str:

@@ -15,12 +15,14 @@ import yaml
 from synth.engine.asking import RoleRequest, UnreadableError, json_reply, response_form
 from synth.engine.roles.replies import REFUSED
 from synth.filters.attribution.asking import _ShownStep, _Whole
+from synth.filters.pdi import read_skill
 from synth.filters.rubric.asking import read as read_rubric_reply
 from synth.filters.rubric.rubric import read_rubric
 from synth.schemas.model import Completion, ModelError
 from synth.synthesizers.failures.roles import CorrectorReply, InjectorReply, Instruction
 from synth.synthesizers.reflection.reflection import Reflection, parsed_reflection
 from synth.synthesizers.reverse.role_writer import GoalWords, WrittenGoal
+from synth.synthesizers.suggested_steps import _named
 from synth.synthesizers.trajectory_reward import JudgedReward, read_reward
 from synth.text.replies.lines import in_lines
 from tests.synth.engine.test_asking import ask, run, run_in, said
@@ -50,6 +52,11 @@ ANSWERS: dict[str, Any] = {
         **{item.name: item.scale.answers[0] for item in RUBRIC.judged},
     },
 }
+LENIENT: dict[str, Any] = {
+    "skill_writer": {"skill": "Look first."},
+    "judge_steps": {"steps": [3, 1]},
+}
+"""Roles whose answer may be without any form: a plain text, a bare list."""
 KINDS: dict[str, type[Any]] = {
     "injector": InjectorReply,
     "injector_text": Instruction,
@@ -63,6 +70,10 @@ KINDS: dict[str, type[Any]] = {
 
 def value_of(role: str, completion: Completion) -> Any:
     """What the role's own reader makes of a reply, as plain data."""
+    if role == "skill_writer":
+        return {"skill": read_skill(completion)}
+    if role == "judge_steps":
+        return {"steps": list(_named(completion))}
     if role == "reflector":
         read: Any = parsed_reflection(completion.content or "", 5)
     elif role == "judge_rubric":
@@ -223,6 +234,30 @@ NOT_READ = {
         {"type": "object", "properties": {key: {"type": "string"} for key in answer}}
     ),
 }
+
+
+@pytest.mark.parametrize("dressing", READ)
+@pytest.mark.parametrize("role", LENIENT)
+def test_answers_that_may_be_without_a_form_are_read_in_every_dressing(
+    role: str, dressing: str
+) -> None:
+    assert value_of(role, said(READ[dressing](LENIENT[role]))) == LENIENT[role]
+
+
+def test_answers_without_a_form() -> None:
+    assert value_of("skill_writer", said("<think>hm</think>Look first.")) == {
+        "skill": "Look first."
+    }
+    assert value_of("judge_steps", said("I'd say [3, 'step 1']."))["steps"] == [3, 1]
+    for role, text in (
+        ("skill_writer", "I'm sorry, but I can't help with that."),
+        ("skill_writer", '{"skill": "Look'),
+        ("skill_writer", ""),
+        ("judge_steps", "[1] or [2]"),
+        ("judge_steps", '{"steps": [1, '),
+    ):
+        with pytest.raises(UnreadableError):
+            value_of(role, said(text))
 
 
 @pytest.mark.parametrize("dressing", READ)
