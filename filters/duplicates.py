@@ -180,4 +180,4 @@ def _rank(trajectory: Trajectory) -> tuple[object, ...]:
     )
 
 
-FILTER = Filter(DuplicatesConfig, duplicates, scope="corpus")
+FILTER = Filter(DuplicatesConfig, duplicates, scope="corpus", version=2)

@@ -12,7 +12,16 @@ from typing import Any
 import msgspec
 from pydantic import model_validator
 
-from synth.engine.asking import TOO_LONG, RoleRequest, SourceMeans, UnreadableError, prompt
+from synth.engine.asking import (
+    TOO_LONG,
+    RoleRequest,
+    SourceMeans,
+    UnreadableError,
+    json_reply,
+    prompt,
+    response_form,
+)
+from synth.engine.roles.replies import answer_text
 from synth.filters.judge import NoDrawsError, draws
 from synth.ledger.typed import read
 from synth.schemas import (
@@ -30,6 +39,8 @@ from synth.schemas import (
     Verdict,
 )
 from synth.stats.pdi import INDEX, LEAST_ATTEMPTS, LEAST_TASKS, SKILL, PdiStep, Phis, indices, phis
+from synth.text.refusals import refuses
+from synth.text.replies.objects import said
 from synth.text.transcript.log import log_of
 
 LONGEST = 20_000
@@ -163,14 +174,29 @@ def _request(
             {"role": "user", "content": f"{notes}\n\n{shown}\n\n{prompt('skill_writer/form')}"},
         ],
         sampling={} if sampling.get("max_tokens") else {"max_tokens": MOST_TOKENS},
+        form=FORM,
     )
 
 
+class SkillText(msgspec.Struct, frozen=True):
+    """The form of the skill writer's reply."""
+
+    skill: str
+
+
+FORM = response_form("skill", SkillText)
+
+
 def read_skill(completion: Completion) -> str:
-    """The text of a reply. Raises `UnreadableError` where there is none, or one that is too long
-    for a skill.
+    """The text of a reply, in its form or as plain text. Raises `UnreadableError` where there is
+    none, one that refuses, or one that is too long for a skill.
     """
-    text = (completion.content or "").strip()
+    text = said(answer_text(completion)).strip()
+    try:
+        text = json_reply(completion, SkillText).skill.strip()
+    except UnreadableError:
+        if text.startswith(("{", "[", "```")) or refuses(text):
+            raise
     if not text:
         raise UnreadableError("it holds no text")
     if len(text) > LONGEST:
@@ -222,6 +248,7 @@ FILTER = Filter(
     PdiConfig,
     index,
     scope="corpus",
+    version=2,
     measure=measure,
     measured=("role",),
     about=Inputs,

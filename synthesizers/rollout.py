@@ -9,9 +9,12 @@ from synth.engine.runs.stage_reports import episodes_report
 from synth.engine.study.method import Method, synthesizer
 from synth.engine.study.shard import ShardContext
 from synth.engine.study.stage_context import StageContext
+from synth.ledger.tables.asked_roles import ASKED_TWICE
+from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits
 from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.schemas import ConfigError, PlannedSlot
+from synth.synthesizers.asked_twice import ask_twice
 
 MOST_EPISODES = 10_000_000
 """The most episodes of one stage."""
@@ -25,6 +28,8 @@ class Rollout(Method):
     `live`: episodes under way at a time; left out, twice the `max_in_flight` of the role's model,
     or 64 without a model: enough to keep the server busy while environments step, and few enough
     for a ceiling to bind.
+    `ask_twice`: one prompt of a model's is asked twice, to see whether its server answers it in one
+    way; two short calls.
     """
 
     unit = "episodes"
@@ -37,6 +42,7 @@ class Rollout(Method):
     limits: Limits = Limits()
     shard: int = Field(default=200, ge=1, le=1000)
     live: int | None = Field(default=None, ge=1)
+    ask_twice: bool = True
 
     def bind(self) -> None:
         """Raises `ConfigError` for more episodes than a plan can hold in memory."""
@@ -115,6 +121,17 @@ class Rollout(Method):
         ]
 
         await shard.play_in_groups(specs)
+        await self._ask_twice(shard, specs)
+
+    async def _ask_twice(self, shard: ShardContext, specs: Sequence[EpisodeSpec]) -> None:
+        """One prompt of the stage, by whichever shard ends first."""
+        ended = (shard.slot(spec.slot_id) for spec in specs)
+        valid = [slot.valid.trajectory_id for slot in ended if slot is not None and slot.valid]
+        asked = shard.has(ASKED_TWICE)
+        if self.ask_twice and valid and not asked and shard.player.role.model is not None:
+            for trial in shard.trials(valid[:1]).values():
+                if await ask_twice(shard, trial):
+                    shard.commit(ASKED_TWICE)
 
     def report(self, stage: StageContext) -> Mapping[str, Any]:
         """Attempts by outcome and by fault, and the commonest details of the faults."""

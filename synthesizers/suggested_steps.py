@@ -17,6 +17,7 @@ from synth.engine.asking import (
     RoleClient,
     RoleRequest,
     UnreadableError,
+    json_reply,
     prompt,
     response_form,
 )
@@ -96,12 +97,7 @@ async def judge_proposals(
         return Answer(())
 
     def read(completion: Completion) -> tuple[int, ...]:
-        written = _LIST.findall(said(answer_text(completion)))
-        lists = {found for found in map(_numbers, written) if found is not None}
-        if len(lists) != 1:
-            raise UnreadableError("it holds no JSON list of step numbers, or several")
-
-        named = next(iter(lists))
+        named = _named(completion)
 
         if not set(named) <= set(own):
             raise UnreadableError(
@@ -118,6 +114,20 @@ async def judge_proposals(
     too_long = answer.fault is not None and answer.fault.context_overflow
 
     return Answer((), answer.replies) if too_long or answer.unreadable is not None else answer
+
+
+def _named(completion: Completion) -> tuple[int, ...]:
+    """The steps of a reply in its form, or of the one list of numbers in it. Raises
+    `UnreadableError`.
+    """
+    try:
+        return tuple(dict.fromkeys(json_reply(completion, _Steps).steps))
+    except UnreadableError:
+        written = _LIST.findall(said(answer_text(completion)))
+        lists = {found for found in map(_numbers, written) if found is not None}
+        if len(lists) != 1:
+            raise UnreadableError("it holds no JSON list of step numbers, or several") from None
+        return next(iter(lists))
 
 
 class _Steps(msgspec.Struct, frozen=True):

@@ -16,6 +16,7 @@ PARTS = (
     "goals",
     "leaks",
     "raw_calls",
+    "refusals",
     "contamination",
     "benchmark_stamps",
     "closing_words",

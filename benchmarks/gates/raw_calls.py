@@ -57,6 +57,11 @@ def of_source(source: str) -> Iterator[Rate]:
     yield Rate(source, "refusals", "taken for refusals, act later", said, len(first), "<= 1 %")
 
 
+def texts_of(source: str) -> list[str]:
+    """What agents of a source said where they called nothing, evenly drawn."""
+    return _texts(list(_conversations(source)))
+
+
 def _comes_back(form: str, call: tuple[str, dict[str, Any]], tools: Sequence[Any]) -> bool:
     """Whether a call that is written in a form is read as it was."""
     found = read_calls(f"Let me look.\n{FORMS[form](*call)}", tools).calls

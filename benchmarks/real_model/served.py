@@ -34,10 +34,12 @@ ENVIRONMENT = QUIET | {
     "HF_HUB_OFFLINE": "1",
     "VLLM_CPU_KVCACHE_SPACE": "1",
     "VLLM_CPU_OMP_THREADS_BIND": "nobind",
-    "OMP_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "2",
+    "OMP_WAIT_POLICY": "PASSIVE",
+    "GOMP_SPINCOUNT": "0",
 }
-"""One thread: two wait for each other where others use the cores, and a call took 50 s in place of
-3.
+"""Two threads that sleep while they wait for each other: where others used the cores, two that
+spin made a call take 50 s in place of 3.
 """
 
 

@@ -15,12 +15,14 @@ ENGINES: dict[str, str] = {
     "transformers": "synth.models.local.transformers_chat:open_model",
     "vllm": "synth.models.servers.http_chat:open_vllm",
     "vllm_local": "synth.models.servers.http_chat:open_vllm_local",
+    "vllm_offline": "synth.models.local.vllm_offline:open_model",
 }
 
 SCORING: dict[str, str] = {
     "transformers": "synth.models.local.transformers_scoring:open_scoring",
     "vllm": "synth.models.servers.vllm_scoring:open_scoring",
     "vllm_local": "synth.models.servers.vllm_scoring:open_scoring",
+    "vllm_offline": "synth.models.local.vllm_offline:open_scoring",
 }
 
 

@@ -17,6 +17,8 @@ OPENAI_URL = "https://api.openai.com/v1"
 NO_KEY = "none"
 """Sent to servers that ask for no key; too short to be looked for in replies."""
 _OURS = frozenset({"model", "messages", "tools", "n", "stream"})
+_WITHOUT_A_SERVER = frozenset({"transformers", "vllm_offline"})
+"""Engines whose model is in a process of the run's own."""
 _NOT_FOR = (
     (
         {"token_ids", "logprobs"},
@@ -179,7 +181,8 @@ class ModelSettings(BaseModel):
         """The environment variable that holds the key; None where the server is asked without
         one.
         """
-        if self.api_key_env is not None or self.base_url is not None:
+        asks_nobody = self.engine in _WITHOUT_A_SERVER
+        if self.api_key_env is not None or self.base_url is not None or asks_nobody:
             return self.api_key_env
         return "OPENAI_API_KEY"
 

@@ -27,6 +27,7 @@ from synth.schemas import (
 )
 from synth.text.calls.found import UNREAD
 
+CHAT = "chat"
 _FINISHED = frozenset({None, "stop", "tool_calls", "function_call"})
 """How a reply ends that was neither cut off nor filtered: a half call in it is nobody's limit."""
 _SHOWN = 160
@@ -97,9 +98,9 @@ def chat_policy(
         return ChatPolicy(episode.model, episode_sampling(drawn, episode), config)
 
     return PolicySpec(
-        name="chat",
+        name=CHAT,
         authorship=Authorship.MODEL,
-        identity={"policy": "chat", **config.model_dump()},
+        identity={"policy": CHAT, **config.model_dump()},
         open=open_chat,
         model=model_name,
         sampling=msgspec.to_builtins(drawn),

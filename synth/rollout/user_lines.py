@@ -35,6 +35,7 @@ from synth.schemas import (
     Wording,
     valid_text,
 )
+from synth.text.replies.objects import said
 
 T = TypeVar("T")
 BOUNDARY = "user"
@@ -43,10 +44,6 @@ LONGEST = 2000
 """Characters kept of a wording that was turned down."""
 MOST_DEVIATIONS, LONGEST_WHAT = 8, 120
 """Kept of one wording, and characters of each."""
-END_OF_THOUGHT = "</think>"
-"""What stands before it was not said: servers without a reasoning parser leave the thought in the
-content.
-"""
 _AGAIN = "That cannot be said: {reasons}. Say the line again, and only the line."
 
 
@@ -100,7 +97,8 @@ class UserSimulator:
 
             usage += reply.usage
             weights.add(reply.weights_id)
-            text = valid_text(reply.content or "").rpartition(END_OF_THOUGHT)[2].strip()
+            # servers without a reasoning parser leave the thought in the content
+            text = said(valid_text(reply.content or "")).strip()
             reply = replace(reply, content=text)
 
             found = await _guarded(

@@ -10,16 +10,17 @@ LONGEST = 600
 """Characters of a refusal: what goes on for longer has something else to say."""
 SENTENCES = 2
 """A refusal stands at the beginning."""
+_KEYS = ("unable", "what", "whole")
 _END = re.compile(r"(?<=[.!?。！])\s*|\n+")
 
 
 @cache
-def _patterns() -> tuple["re.Pattern[str]", "re.Pattern[str]"]:
-    """Who will not, and what."""
+def _patterns() -> tuple["re.Pattern[str]", "re.Pattern[str]", "re.Pattern[str]"]:
+    """Who will not, what, and both at once."""
     place = files("synth") / "data" / "refusals.yaml"
     table = read_yaml(place.read_text(encoding="utf-8"), place.name)
-    unable, what = (re.compile("|".join(table[key]), re.I) for key in ("unable", "what"))
-    return unable, what
+    unable, what, whole = (re.compile("|".join(table[key]), re.I) for key in _KEYS)
+    return unable, what, whole
 
 
 def refuses(text: str) -> bool:
@@ -29,8 +30,10 @@ def refuses(text: str) -> bool:
     text = " ".join(text.replace("’", "'").split())
     if not text or len(text) > LONGEST or text.startswith(("{", "[")):
         return False
-    unable, what = _patterns()
+    unable, what, whole = _patterns()
     for sentence in list(filter(None, _END.split(text)))[:SENTENCES]:
+        if whole.search(sentence) is not None:
+            return True
         will_not = unable.search(sentence)
         if will_not is not None and what.search(sentence, will_not.start()) is not None:
             return True

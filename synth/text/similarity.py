@@ -34,11 +34,11 @@ def _said(turn: Turn) -> Iterator[str]:
 
 def spoken(trajectory: Trajectory, shared: frozenset[bytes] = frozenset()) -> Iterator[str]:
     """What is learnt, message by message, without system prompt and tool schemas: the whole where
-    every turn carries loss, else each turn that does with what was answered before it.
+    every turn carries loss or none does, else each turn that does with what was answered before it.
 
     An opening text whose key is `shared` is left out, too.
     """
-    if any(not _learnt(trajectory, turn) for turn in trajectory.turns):
+    if _in_part(trajectory):
         for _, words in turn_keys(trajectory):
             yield from words
         return
@@ -71,7 +71,7 @@ def shared_openings(openings: Iterable[tuple[str, str]]) -> frozenset[bytes]:
 
 def exact_key(trajectory: Trajectory) -> bytes:
     """128 bits of what is learnt, as `spoken` has it; call ids and order of arguments aside."""
-    if any(not _learnt(trajectory, turn) for turn in trajectory.turns):
+    if _in_part(trajectory):
         return _key([key.hex() for key, _ in turn_keys(trajectory)], 16)
 
     turns = [[*_done(turn), _answers(turn.observations)] for turn in trajectory.turns]
@@ -91,6 +91,13 @@ def turn_keys(trajectory: Trajectory) -> Iterator[tuple[bytes, list[str]]]:
             yield _key([_answers(before), _done(turn)], 8), words
 
         before = turn.observations
+
+
+def _in_part(trajectory: Trajectory) -> bool:
+    """Whether some of its turns carry loss, and not all. Where none does (runs of one mistake that
+    was put in) what tells it from others is the whole.
+    """
+    return len({_learnt(trajectory, turn) for turn in trajectory.turns}) > 1
 
 
 def _learnt(trajectory: Trajectory, turn: Turn) -> bool:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from synth.filters.duplicates import FILTER
 from synth.schemas.outcome import Outcome, Termination
-from synth.schemas.trajectory import Authorship, ToolCall, Trajectory
+from synth.schemas.trajectory import Authorship, SampledBy, ToolCall, Trajectory
 from synth.stats.minhash import NearIndex, jaccard
 from synth.text.similarity import exact_key, shingles
 from tests.filters.corpora import cases, chat, judged
@@ -74,6 +74,32 @@ def test_a_retry_is_compared_by_what_it_teaches() -> None:
         "retry": "best_of_copies",
         "again": "exact",
         "third": "unique",
+    }
+
+
+def test_runs_of_which_nothing_is_learnt_are_compared_as_wholes() -> None:
+    """A run that is one mistake that was put in, or was cut off, teaches nothing: that makes it no
+    copy of every other such run.
+    """
+
+    def played(identity: str, said: str, **fields: object) -> Trajectory:
+        made = make_trajectory(trajectory_id=identity, turns=0, **FAILED)
+        turn = msgspec.structs.replace(make_turn(0, content=said), **fields)
+        return msgspec.structs.replace(made, turns=(turn,))
+
+    injected = {"sampled_by": SampledBy.INJECTED}
+    rows = [
+        played("cut", LONG, mask="cut_off"),
+        played("injected", OTHER, **injected),
+        played("injected too", "take the second one", **injected),
+        played("the same", "take the second one", **injected),
+    ]
+    found = judged(FILTER, cases(rows))
+    assert {identity: verdict.reason for identity, verdict in found.items()} == {
+        "cut": "unique",
+        "injected": "unique",
+        "injected too": "best_of_copies",
+        "the same": "exact",
     }
 
 

@@ -10,7 +10,7 @@ from synth.engine.context import AGENT, USER, Run
 from synth.engine.funnel import Report, Reports
 from synth.engine.numbers import counted_noun
 from synth.ledger import Ledger
-from synth.ledger.tables.asked_roles import EQUAL_PROMPTS, QUESTIONS, REFUSED
+from synth.ledger.tables.asked_roles import EQUAL_PROMPTS, QUESTIONS, REFUSED, SAME_PROMPT
 from synth.ledger.views import connect
 from synth.schemas import Fault, Outcome, SynthError
 
@@ -169,6 +169,12 @@ def _of_roles(asked: Sequence[tuple[Any, ...]]) -> Iterator[tuple[str, str]]:
             yield role, f"of {counted_noun(questions, 'question')} ({purpose}) {told}"
 
 
+def differs(model: str, temperature: float | None, prompts: int, same: int) -> str:
+    """That a model answered a prompt in two ways."""
+    how = "at its own temperature" if temperature is None else f"at temperature {temperature:g}"
+    return f"{model}, asked {counted_noun(prompts, 'prompt')} twice {how}: {same} got one answer"
+
+
 def _of_turns(run: Run) -> Iterator[tuple[str, str]]:
     """How often a model that plays the user kept to its script, and what had to be mended in the
     models' replies: neither can be seen in a turn.
@@ -184,8 +190,12 @@ def _of_turns(run: Run) -> Iterator[tuple[str, str]]:
         ((refused,),) = connection.execute(REFUSED).fetchall()
         asked = connection.execute(QUESTIONS).fetchall()
         alike = connection.execute(EQUAL_PROMPTS).fetchall()
+        twice = connection.execute(SAME_PROMPT).fetchall()
 
     yield from _of_roles(asked)
+    for model, temperature, prompts, same in twice:
+        if same < prompts:
+            yield "twice", differs(model, temperature, prompts, same)
     for model, prompts, differing in alike:
         if differing:
             yield (

@@ -2,13 +2,16 @@
 prompt in one way: read by the closing lines and by the report.
 """
 
+ASKED_TWICE = "asked_twice"
+"""The metric of a prompt that was asked twice, and the purpose of both replies to it."""
+
 QUESTIONS = """
 WITH each AS (
   SELECT role, purpose, question_id, count(*) AS tries,
     list(unreadable ORDER BY ordinal DESC)[1] AS problem,
     list(content ORDER BY ordinal DESC)[1] AS said,
     bool_or(len(coalesce(repairs, [])) > 0) AS mended
-  FROM replies GROUP BY role, purpose, question_id
+  FROM replies WHERE purpose != 'asked_twice' GROUP BY role, purpose, question_id
 )
 SELECT role, purpose, count(*) AS questions,
   count(*) FILTER (problem IS NULL AND tries = 1 AND NOT mended) AS "read",
@@ -51,3 +54,11 @@ FROM groups GROUP BY model ORDER BY model
 """Per model at temperature 0: the openings of tasks that were played more than once, and those of
 which the first turns differ.
 """
+
+SAME_PROMPT = """
+SELECT json_extract_string(detail, '$.model') AS model,
+  json_extract(detail, '$.temperature')::DOUBLE AS temperature,
+  count(*) AS prompts, count(*) FILTER (value = 1) AS same
+FROM scores WHERE metric = 'asked_twice' GROUP BY 1, 2 ORDER BY 1, 2
+"""
+"""Per model and temperature: the prompts that were asked twice, and those that got one answer."""

@@ -171,7 +171,7 @@ class LocalServer:
             now = time.monotonic()
             if worker.returncode is not None:
                 raise ConfigError(
-                    f"vLLM does not start: {_last_line(self._log)}; mend the model's settings, "
+                    f"vLLM does not start: {last_line(self._log)}; mend the model's settings, "
                     f"its log is {self._log}"
                 )
 
@@ -203,7 +203,7 @@ def shared_server(settings: ModelSettings, flags: Sequence[str]) -> LocalServer:
     return _SHARED[key]
 
 
-def _last_line(log: Path) -> str:
+def last_line(log: Path) -> str:
     """The last line of an error in the log, else its last line."""
     text = log.read_text(errors="replace")
     lines = [line.strip() for line in text.splitlines()[-400:] if line.strip()]

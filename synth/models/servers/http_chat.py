@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from synth.models.backoff import Pacing
+from synth.models.bounded_forms import bounded
 from synth.models.local.vllm_environment import flags_of, installed
 from synth.models.local.vllm_local_server import LocalServer, shared_server
 from synth.models.probing.parsers import parsers_of
@@ -80,7 +81,8 @@ def open_vllm(
         settings,
         paced,
         also={name: True for name, is_wanted in wanted.items() if is_wanted},
-        spelled=_thoughts_under_both_names,
+        spelled=thoughts_under_both_names,
+        fitted=bounded,
         process=process,
     )
 
@@ -105,19 +107,18 @@ def with_interpreter(settings: ModelSettings) -> ModelSettings:
     return settings if found is None else settings.model_copy(update={"python": str(found)})
 
 
-def flags(settings: ModelSettings) -> list[str]:
-    """What the server is started with beside its model and address. Raises `ConfigError` for
-    settings that cannot start one.
-    """
+def check_startable(settings: ModelSettings) -> None:
+    """Raises `ConfigError` for settings from which no vLLM can be started on this machine."""
+    engine = settings.engine
     if settings.base_url is not None or settings.api_key_env is not None:
         raise ConfigError(
-            "base_url, api_key_env: engine vllm_local starts its own server; remove them, or "
-            "choose `engine: vllm`"
+            f"base_url, api_key_env: engine {engine} starts its own server or process; remove "
+            "them, or choose `engine: vllm`"
         )
 
     if settings.python is None:
         raise ConfigError(
-            "python: engine vllm_local needs the interpreter of vLLM's environment: run `synth vllm "
+            f"python: engine {engine} needs the interpreter of vLLM's environment: run `synth vllm "
             "install` once, or name another, such as /opt/vllm/bin/python"
         )
 
@@ -128,10 +129,16 @@ def flags(settings: ModelSettings) -> list[str]:
             "as /opt/vllm/bin/python"
         )
 
+
+def flags(settings: ModelSettings) -> list[str]:
+    """What the server is started with beside its model and address. Raises `ConfigError` for
+    settings that cannot start one.
+    """
+    check_startable(settings)
     named = {flag.partition("=")[0] for flag in settings.server_args}
     for taken in sorted(named & set(OURS)):
         raise ConfigError(f"server_args: {taken} is set by synth itself; remove it")
-    ours = (*DEFAULTS, *flags_of(settings.python), *_parsers(settings.model, named))
+    ours = (*DEFAULTS, *flags_of(str(settings.python)), *_parsers(settings.model, named))
     return [*ours, *settings.server_args]
 
 
@@ -146,7 +153,7 @@ def _parsers(model: str, named: Set[str]) -> list[str]:
     return [flag for flag in flags if flag.partition("=")[0] not in named]
 
 
-def _thoughts_under_both_names(messages: Messages) -> Messages:
+def thoughts_under_both_names(messages: Messages) -> Messages:
     """The messages with every past thought as `reasoning_content` and as `reasoning`.
 
     vLLM reads `reasoning`. Its chat endpoint also takes `reasoning_content` for it, /tokenize

@@ -2,8 +2,8 @@
 reply as a completion.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, Protocol, TypeVar
 
 from msgspec.structs import replace
 
@@ -11,19 +11,37 @@ from synth.keys.remover import KEY_REMOVED, MARK, KeyRemover
 from synth.loop_lag import lagged_s
 from synth.models.admission import ConcurrencyLimit
 from synth.models.backoff import Backoff, Pacing, RetryBudget, with_retries
-from synth.models.local.vllm_local_server import LocalServer
 from synth.models.replies.replayed import SeenReplies
 from synth.models.replies.reply import read_replies
 from synth.models.replies.tool_call_recovery import read_apart, with_recovered_calls
 from synth.models.reply_health import CALLS
 from synth.models.server_error import unusable
 from synth.models.servers.chat_request import Post, Received, request_body
-from synth.models.servers.fleet import Fleet
 from synth.models.settings import ModelSettings, api_key
 from synth.schemas import Completion, Messages, Sampling, ToolSchemas
 from synth.text.calls.found import UNREAD
 
 T = TypeVar("T")
+
+
+class Transport(Protocol):
+    """What carries a request to a model and back; `room` is for how many at a time."""
+
+    @property
+    def room(self) -> int: ...
+    async def post(self, post: Post, timeout_s: float) -> Received:
+        """One try. Raises `ServerError`."""
+
+    async def close(self) -> None: ...
+
+
+class Process(Protocol):
+    """A process of the client's own that holds the model."""
+
+    async def serving(self, call: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """What `call()` gives, begun when the model can be asked."""
+
+    async def close(self) -> None: ...
 
 
 class ServerChat:
@@ -33,25 +51,28 @@ class ServerChat:
     Tries, not calls, are bounded by the room that the servers have: a call that backs off leaves it
     to another. The wait for room is nobody's fault, and counts neither as latency nor as part of
     `total_timeout_s`. `also` goes into every request's body, without being part of the work's
-    identity as `Sampling` is; `spelled` gives the messages as the server reads them. Where the server
+    identity as `Sampling` is; `spelled` gives the messages as the server reads them, `fitted` the form to which it is to hold
+    the reply. Where the server
     is a `process` of the client's own, calls wait while it starts.
     """
 
     def __init__(
         self,
-        transport: Fleet,
+        transport: Transport,
         settings: ModelSettings,
         pacing: Pacing,
         *,
         also: Mapping[str, Any] | None = None,
         spelled: Callable[[Messages], Messages] = lambda messages: messages,
-        process: LocalServer | None = None,
+        fitted: Callable[[Sampling], Sampling] = lambda sampling: sampling,
+        process: Process | None = None,
     ) -> None:
         self._transport = transport
         self._settings = settings
         self._pacing = pacing
         self._also = dict(also or {})
         self.spelled = spelled
+        self._fitted = fitted
         self._process = process
         self._backoff = Backoff(max_retries=settings.max_retries, total_s=settings.total_timeout_s)
         self._budget = RetryBudget(pacing.clock)
@@ -80,7 +101,8 @@ class ServerChat:
         at the first.
         """
         also = self._also if n == 1 else {**self._also, "n": n}
-        body = request_body(self.name, self.spelled(messages), tools, sampling, also)
+        fitted = self._fitted(sampling)
+        body = request_body(self.name, self.spelled(messages), tools, fitted, also)
 
         def read(received: Received) -> tuple[Completion, ...]:
             """The replies as their reader gets them; texts are searched for the key whenever parts

@@ -9,11 +9,14 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import inspect
 
+from synth.text.replies.lines import IN_LINES, in_lines, plain_key
 from synth.text.replies.loose_json import LooseJSONError, loose_json
-from synth.text.replies.objects import objects_in
+from synth.text.replies.objects import UNCLOSED, objects_in, plain_text
 
 T = TypeVar("T")
 FITTED = "json_values_fitted"
+DEEPEST = 4
+"""Objects in each other in which an answer may be wrapped."""
 _WITH_A_WORD = re.compile(
     r"[\s#(\['\"]*(?:[A-Za-z]+[\s#:]{1,2})?(?P<number>[0-9]{1,9})(?:\.0+)?[\s.:)\]'\"]*"
 )
@@ -23,11 +26,6 @@ _NOTHING = frozenset({"null", "none"})
 
 class NoFitError(ValueError):
     """A reply holds nothing of the form asked for; the message says why, to the model too."""
-
-
-def plain_key(key: str) -> str:
-    """A key without what writers differ in: capitals, blanks, underscores, hyphens."""
-    return re.sub(r"[\W_]+", "", key).casefold()
 
 
 def named_as(value: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
@@ -45,13 +43,27 @@ def named_as(value: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
 
 
 def unwrapped(value: Mapping[str, Any], names: Sequence[str]) -> Mapping[str, Any]:
-    """The object itself, or the one that is the only value in it and has more of these names."""
-    inner = next(iter(value.values())) if len(value) == 1 else None
-    if isinstance(inner, list) and len(inner) == 1:
-        inner = inner[0]
-    if isinstance(inner, dict) and known(inner, names) > known(value, names):
-        return inner
+    """The object itself, or the only one in it that has more of these names, whatever it is called
+    there and whatever stands beside it (`{"response": {...}}`, a call with `arguments`).
+    """
+    for _ in range(DEEPEST):
+        inside = [_object(one) for one in value.values()]
+        own = known(value, names)
+        more = [one for one in inside if one is not None and known(one, names) > own]
+        deeper = inside[0] if len(value) == 1 and not own else None
+        if len(more) != 1 and deeper is None:
+            break
+        value = more[0] if len(more) == 1 else deeper or value
     return value
+
+
+def _object(value: Any) -> Mapping[str, Any] | None:
+    """The object that a value is, alone in a list, or as a text; else None."""
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        value = _object_in(value)
+    return value if isinstance(value, dict) else None
 
 
 def known(value: Mapping[str, Any], names: Sequence[str]) -> int:
@@ -66,6 +78,10 @@ def candidates(content: str, names: Sequence[str]) -> tuple[list[dict[str, Any]]
     found, mended = objects_in(content)
     inside = [unwrapped(value, names) for value in found]
     fitting = [named_as(value, names) for value in inside if known(value, names)]
+    if not fitting and (lines := in_lines(plain_text(content), names)) is not None:
+        return [lines], (*mended, IN_LINES)
+    if UNCLOSED in mended and fitting and not set(names) <= fitting[-1].keys():
+        fitting.pop()  # what it lacks may have been cut off
     respelled = any(
         before is not after and set(before) != set(after)
         for before, after in zip(found, fitting, strict=False)

@@ -73,15 +73,17 @@ class _Reader:
 
     def _object(self, position: int, depth: int) -> tuple[dict[str, Any], int]:
         found: dict[str, Any] = {}
+        more = False
         position = self.past_space(position + 1)
         while not self.text.startswith("}", position):
-            if position >= len(self.text) and found:
+            if position >= len(self.text) and found and not depth and not more:
                 return found, position  # the last brace is missing, and nothing else
             key, position = self._key(position)
             if key in found:
                 raise LooseJSONError(f"the key {key[:40]!r} stands twice", position)
-            found[key], position = self.value(position, depth + 1)
-            position = self._next(position, "}")
+            found[key], ends = self.value(position, depth + 1)
+            position = self._next(ends, "}")
+            more = "," in self.text[ends:position]
         return found, position + 1
 
     def _key(self, position: int) -> tuple[str, int]:

@@ -13,6 +13,8 @@ from synth.text.replies.loose_json import LooseJSONError, loose_json
 MOST_BRACES = 400
 """The most places in a reply at which a value may begin; the last ones are tried."""
 LOOSELY = "json_read_loosely"
+UNCLOSED = "json_unclosed"
+"""The last brace is missing, so that what is not in the last object may have been cut off."""
 _STRICT = json.JSONDecoder()
 _FENCES = re.compile(r"^[ \t]*(?:```|~~~)[\w\-]*[ \t]*$", re.MULTILINE)
 
@@ -29,13 +31,18 @@ def said(content: str) -> str:
     return rest + content[position:]
 
 
+def plain_text(content: str) -> str:
+    """What a reply says, without the marks of fences."""
+    return _FENCES.sub("", said(content)).strip()
+
+
 def objects_in(content: str) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
     """The outermost objects of a reply, in order, and the name of what was mended; the only object
     of a list counts, too.
     """
-    text = _FENCES.sub("", said(content))
+    text = _unescaped(plain_text(content))
     found: list[dict[str, Any]] = []
-    loosely, end = False, 0
+    loosely, end, unclosed = False, 0, False
     begins = [match.start() for match in re.finditer(r"\{", text)][-MOST_BRACES:]
     for begin in begins:
         if begin < end:
@@ -47,7 +54,23 @@ def objects_in(content: str) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
             loosely = loosely or mended
         if isinstance(value, dict):
             found.append(value)
-    return found, (LOOSELY,) if loosely else ()
+            unclosed = not text.startswith("}", end - 1)
+    told = {LOOSELY: loosely, UNCLOSED: unclosed}
+    return found, tuple(name for name, holds in told.items() if holds)
+
+
+def _unescaped(text: str) -> str:
+    """The text; JSON that is written as a JSON string, with or without its quotes, as it is
+    meant.
+    """
+    bare = text.strip()
+    if re.search(r'\{\s*\\"', bare) is None:
+        return text
+    inner = bare[1:-1] if bare.startswith('"') and bare.endswith('"') and len(bare) > 1 else bare
+    try:
+        return str(json.loads(f'"{inner}"', strict=False))
+    except ValueError:
+        return text
 
 
 def _loosely(text: str, begin: int, end: int) -> tuple[Any, bool, int]:

@@ -275,7 +275,13 @@ def test_every_reply_of_the_server_is_accounted_for_whatever_came_of_its_episode
     mishaps = [None, None, Mishap("status", status=400), *[None] * 5, Mishap("status", status=400)]
     with ChatServer(echo_expert, mishaps=mishaps) as server:
         flow = model_flow(
-            server.url, model={"max_retries": 0, "price": {"input": 1.0, "output": 2.0}}
+            server.url,
+            model={"max_retries": 0, "price": {"input": 1.0, "output": 2.0}},
+            stages=[
+                {"rollout": {"trials": 2, "ask_twice": False}},
+                {"filter": ["solved", "reexecuted"]},
+                {"export": {"kinds": ["sft"], "as": "trl"}},
+            ],
         )
         _, reports, _ = run_flow(flow, str(tmp_path / "run"))
         answered = server.counts()["answered"]

@@ -2,23 +2,29 @@
 fault; never a value that nobody gave.
 """
 
+import itertools
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+import yaml
 
 from synth.engine.asking import RoleRequest, UnreadableError, json_reply, response_form
 from synth.engine.roles.replies import REFUSED
 from synth.filters.attribution.asking import _ShownStep, _Whole
+from synth.filters.pdi import read_skill
 from synth.filters.rubric.asking import read as read_rubric_reply
 from synth.filters.rubric.rubric import read_rubric
 from synth.schemas.model import Completion, ModelError
 from synth.synthesizers.failures.roles import CorrectorReply, InjectorReply, Instruction
 from synth.synthesizers.reflection.reflection import Reflection, parsed_reflection
 from synth.synthesizers.reverse.role_writer import GoalWords, WrittenGoal
+from synth.synthesizers.suggested_steps import _named
 from synth.synthesizers.trajectory_reward import JudgedReward, read_reward
+from synth.text.replies.lines import in_lines
 from tests.synth.engine.test_asking import ask, run, run_in, said
 from tests.synth.models.scripted import ScriptedChat
 
@@ -46,6 +52,11 @@ ANSWERS: dict[str, Any] = {
         **{item.name: item.scale.answers[0] for item in RUBRIC.judged},
     },
 }
+LENIENT: dict[str, Any] = {
+    "skill_writer": {"skill": "Look first."},
+    "judge_steps": {"steps": [3, 1]},
+}
+"""Roles whose answer may be without any form: a plain text, a bare list."""
 KINDS: dict[str, type[Any]] = {
     "injector": InjectorReply,
     "injector_text": Instruction,
@@ -59,6 +70,10 @@ KINDS: dict[str, type[Any]] = {
 
 def value_of(role: str, completion: Completion) -> Any:
     """What the role's own reader makes of a reply, as plain data."""
+    if role == "skill_writer":
+        return {"skill": read_skill(completion)}
+    if role == "judge_steps":
+        return {"steps": list(_named(completion))}
     if role == "reflector":
         read: Any = parsed_reflection(completion.content or "", 5)
     elif role == "judge_rubric":
@@ -110,6 +125,42 @@ def numbers_as_text(answer: Any) -> str:
     return json.dumps({key: text(value) for key, value in answer.items()})
 
 
+def in_yaml(answer: Any) -> str:
+    return str(yaml.safe_dump(answer, sort_keys=False))
+
+
+def curly_quotes(answer: Any) -> str:
+    opened = itertools.cycle("“”")
+    return "".join(next(opened) if sign == '"' else sign for sign in strict(answer))
+
+
+def block_comments(answer: Any) -> str:
+    return (
+        "/* mine */ {"
+        + ", /* next */ ".join(strict({k: v})[1:-1] for k, v in answer.items())
+        + ",}"
+    )
+
+
+def table(answer: Any) -> str:
+    rows = [f"| **{key}** | {strict(one)} |" for key, one in answer.items()]
+    return "\n".join(["Here you are:", "", "| field | value |", "|---|---|", *rows])
+
+
+def bold_lines(answer: Any) -> str:
+    return "\n".join(f"- **{key}**: {strict(one)}" for key, one in answer.items())
+
+
+THOUGHTS = {
+    "seed-oss": "<seed:think>hm {x}</seed:think>",
+    "thinking": '<thinking>hm {"a": 1}</thinking>',
+    "reasoning": "<reasoning>hm</reasoning>",
+    "thought": "<thought>hm {x}</thought>",
+    "kimi": "◁think▷hm {x}◁/think▷",
+    "command-a": "<|START_THINKING|>hm {x}<|END_THINKING|><|START_RESPONSE|>",
+    "gemma": "<|channel>thought\nhm {x}<channel|>",
+    "granite": "Here is my thought process:\nhm\nHere is my response:\n",
+}
 READ = {
     "json": strict,
     "indented": lambda answer: json.dumps(answer, indent=4, ensure_ascii=False),
@@ -134,8 +185,34 @@ READ = {
     "comments": commented,
     "missing brace": unclosed,
     "step N": numbers_as_text,
+    "yaml": in_yaml,
+    "fenced yaml": lambda answer: f"```yaml\n{in_yaml(answer)}```",
+    "markdown table": table,
+    "bold lines": bold_lines,
+    "curly quotes": curly_quotes,
+    "block comments": block_comments,
+    "byte order mark": lambda answer: f"\ufeff{strict(answer)}",
+    "another object first": lambda answer: f'So: {{"foo": 1}}. Better: {strict(answer)}',
+    "an empty one first": lambda answer: f"{{}}\n{strict(answer)}",
+    "the same twice": lambda answer: f"{strict(answer)}\n{json.dumps(answer, indent=2)}",
+    "response": lambda answer: json.dumps({"response": [answer], "confidence": 0.9}),
+    "wrapped twice": lambda answer: json.dumps({"result": {"answer": answer}}),
+    "a schema's echo": lambda answer: json.dumps({"type": "object", "properties": answer}),
+    "a call": lambda answer: (
+        f"<tool_call>{json.dumps({'name': 'answer', 'arguments': answer})}</tool_call>"
+    ),
+    "a call of text": lambda answer: json.dumps({"name": "answer", "arguments": strict(answer)}),
+    "a text of json": lambda answer: json.dumps(strict(answer)),
+    "escaped": lambda answer: json.dumps(strict(answer))[1:-1],
+    "an end token": lambda answer: f"{strict(answer)}<|im_end|>",
+    "an unclosed fence": lambda answer: f"```json\n{strict(answer)}",
+    **{
+        f"thinking of {name}": (lambda said: lambda answer: f"{said}{strict(answer)}")(thought)
+        for name, thought in THOUGHTS.items()
+    },
 }
 MENDED = {"trailing comma", "python", "bare keys", "comments", "missing brace"}
+MENDED |= {"curly quotes", "block comments"}
 NOT_READ = {
     "words only": lambda answer: "It went wrong, I would say.",
     "nothing": lambda answer: "",
@@ -143,7 +220,44 @@ NOT_READ = {
     "half of it": lambda answer: strict(answer)[: len(strict(answer)) // 2],
     "other keys": lambda answer: '{"foo": 1}',
     "thinking only": lambda answer: f"<think>{strict(answer)}",
+    "cut off behind a member": lambda answer: strict(dict(list(answer.items())[:-1]))[:-1],
+    "cut off behind a comma": lambda answer: strict(dict(list(answer.items())[:-1]))[:-1] + ", ",
+    "cut off in the last text": lambda answer: json.dumps(
+        {**dict(list(answer.items())[:-1]), "zz": "It goes on"}, indent=2
+    )[:-4],
+    "cut off yaml": lambda answer: in_yaml(dict(list(answer.items())[:-1])),
+    "a table without its end": lambda answer: table(dict(list(answer.items())[:-1])),
+    "a name that stands twice": lambda answer: (
+        f"{bold_lines(answer)}\n{bold_lines(dict(list(answer.items())[:1]))}"
+    ),
+    "a schema": lambda answer: json.dumps(
+        {"type": "object", "properties": {key: {"type": "string"} for key in answer}}
+    ),
 }
+
+
+@pytest.mark.parametrize("dressing", READ)
+@pytest.mark.parametrize("role", LENIENT)
+def test_answers_that_may_be_without_a_form_are_read_in_every_dressing(
+    role: str, dressing: str
+) -> None:
+    assert value_of(role, said(READ[dressing](LENIENT[role]))) == LENIENT[role]
+
+
+def test_answers_without_a_form() -> None:
+    assert value_of("skill_writer", said("<think>hm</think>Look first.")) == {
+        "skill": "Look first."
+    }
+    assert value_of("judge_steps", said("I'd say [3, 'step 1']."))["steps"] == [3, 1]
+    for role, text in (
+        ("skill_writer", "I'm sorry, but I can't help with that."),
+        ("skill_writer", '{"skill": "Look'),
+        ("skill_writer", ""),
+        ("judge_steps", "[1] or [2]"),
+        ("judge_steps", '{"steps": [1, '),
+    ):
+        with pytest.raises(UnreadableError):
+            value_of(role, said(text))
 
 
 @pytest.mark.parametrize("dressing", READ)
@@ -160,6 +274,30 @@ def test_a_right_answer_is_read_in_every_dressing(role: str, dressing: str) -> N
 def test_what_is_no_answer_is_none(role: str, dressing: str) -> None:
     with pytest.raises(UnreadableError):
         value_of(role, said(NOT_READ[dressing](ANSWERS[role])))
+
+
+@pytest.mark.parametrize("role", ANSWERS)
+def test_what_is_cut_off_at_the_limit_is_never_read(run: Any, role: str) -> None:
+    """However whole it looks: what came first may be a draft, and a line of YAML has no end."""
+    for dressing in READ:
+        text = READ[dressing](ANSWERS[role])
+        question = RoleRequest(purpose=f"{role} {dressing}", subject_id="t", messages=())
+        cut = said(text, finish_reason="length")
+        answer = ask(run, ScriptedChat([cut] * 3), question, read=partial(value_of, role))
+        assert (answer.value, answer.unreadable) == (None, "it was cut off at the token limit")
+
+
+def test_yaml_that_stands_for_more_than_it_says_is_none() -> None:
+    names = "abcdefghi"
+    lines = [
+        f"{one}: &{one} [{', '.join(['x' if one == 'a' else f'*{before}'] * 9)}]"
+        for before, one in itertools.pairwise(f"_{names}")
+    ]
+    found = in_lines("\n".join(lines), names)
+    assert found is not None
+    assert found["i"] == "&i [*h, *h, *h, *h, *h, *h, *h, *h, *h]", "the words, and no more"
+    assert in_lines("a: no\nb: 2026-11-26", "ab") == {"a": "no", "b": "2026-11-26"}
+    assert in_lines("? [x]\n: y", "a") is None
 
 
 @pytest.mark.parametrize("role", KINDS)
