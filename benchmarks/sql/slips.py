@@ -1,8 +1,8 @@
 """SQL: which wrong statements the check refuses, by the kind of slip that they make.
 
 A slip counts as wrong where its result differs from the right one on the two databases that the
-check looks at, on any of eight that no task was chosen by, or on any of four with many rows on the
-edge of what is asked for; of a change, where other rows are left.
+check looks at, or on any that no task was chosen by: eight of the schema, four with many rows on
+the edge of what is asked for, sixteen of few rows; of a change, where other rows are left.
 
 Run: `python -m benchmarks.sql.slips [tasks] [seed]`
 """
@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from synth.envs.sql.database.edges import on_edges
 from synth.envs.sql.database.engines import Sqlite
 from synth.envs.sql.database.results import StatementError, fingerprint
+from synth.envs.sql.database.small import small
 from synth.envs.sql.database.sources import Made, SqlConfig
 from synth.envs.sql.database.task_databases import TaskDatabases
 from synth.envs.sql.mutants import KINDS, mutants
@@ -24,8 +25,10 @@ from synth.stats.intervals import clopper_pearson
 
 TASKS, SEED = 1000, 7
 NEAR_MISSES = 5
-ELSEWHERE, EDGES = range(9001, 9009), 4
-"""Databases of a task's schema that nothing was chosen by, and those of them that are moved."""
+ELSEWHERE, EDGES, SMALL = range(9001, 9009), 4, range(9101, 9117)
+"""Databases of a task's schema that nothing was chosen by, those of them that are moved, and those
+of few rows.
+"""
 GROUPS = {
     "joins": ("join", "existence"),
     "DISTINCT": ("distinct",),
@@ -72,6 +75,7 @@ def wrong_slips(task: Task) -> Iterator[tuple[str, str]]:
     databases = TaskDatabases(source, task.seed, int(task.script["other"]))
     made = [source.database(task.seed, number) for number in ELSEWHERE]
     made += [on_edges(one, right, 9000 + at) for at, one in enumerate(made[:EDGES])]
+    made += [small(made[0], right, number) for number in SMALL]
     others = list(map(Sqlite, made))
     ordered = "in_order" in str(task.check)
 

@@ -1,14 +1,22 @@
 """SQL as an environment: a database in memory, four tools, a check of rows and of results."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from random import Random
 
 import msgspec
 
 from synth.envs.echo_check import state_verdicts
 from synth.envs.sql.database.engines import Sqlite
-from synth.envs.sql.database.results import StatementError, fingerprints, shown
-from synth.envs.sql.database.schema import quoted
+from synth.envs.sql.database.results import (
+    Result,
+    StatementError,
+    fingerprints,
+    shown,
+    with_nothing_as_zero,
+)
+from synth.envs.sql.database.schema import Database, quoted
+from synth.envs.sql.database.small import MOST_SMALL, small
 from synth.envs.sql.database.sources import DatabaseSource, Engine, SqlConfig
 from synth.envs.sql.database.task_databases import TaskDatabases
 from synth.envs.sql.expert import GoalPlan
@@ -205,8 +213,12 @@ class SqlEnv:
         """Which database the episode takes place in, and which one stands beside it."""
         self._task = task
         self._seed = (task.seed if task else self._config.explored_seed) % 2**31
-        other = task.script.get("other", 1) if task else 1
+        script = task.script if task else {}
+        other, few = script.get("other", 1), script.get("small", ())
         self._other = other if isinstance(other, int) else 1
+        few = few if isinstance(few, list) else []
+        self._small = [one for one in few if isinstance(one, int)][:MOST_SMALL]
+        self._right = str(script.get("sql", ""))
         self._database = self._source.database(self._seed)
 
     async def _begin(self, task: Task | None) -> None:
@@ -274,20 +286,29 @@ class SqlEnv:
     def _answered(self, sql: str) -> str:
         """Takes a query as the answer, if it runs here."""
         found = self._live.query(sql)
-        beside = self._config.opened(self._source.database(self._seed, self._other))
-
-        try:
-            other = fingerprints(beside.query(sql))
-        except StatementError:
-            other = {"": "refused"}
-        finally:
-            beside.close()
-        here = {f"main{kind}": value for kind, value in fingerprints(found).items()}
-        self._seat.answer = here | {f"other{kind}": value for kind, value in other.items()}
+        answer = {f"main{kind}": value for kind, value in fingerprints(found).items()}
+        other = self._source.database(self._seed, self._other)
+        answer |= self._given_by(sql, "other", other, lambda result: result)
+        for number in self._small:
+            small_one = small(other, self._right, number)
+            answer |= self._given_by(sql, f"small_{number}", small_one, with_nothing_as_zero)
+        self._seat.answer = answer
         self._seat.over = True
         order = "in the order given." if " ORDER BY " in sql.upper() else "in any order."
 
         return f"Your answer is taken: {_rows(len(found.rows))}, {order}"
+
+    def _given_by(
+        self, sql: str, name: str, database: Database, said: Callable[[Result], Result]
+    ) -> Mapping[str, str]:
+        """What an answer gives in another database than the agent's."""
+        with closing(self._config.opened(database)) as beside:
+            try:
+                found = fingerprints(said(beside.query(sql)))
+            except StatementError:
+                found = {"": "refused"}
+
+        return {f"{name}{kind}": value for kind, value in found.items()}
 
     def _row_facts(self) -> tuple[dict[str, Scalar], str]:
         """The facts of all rows, with a hash of them; read again after each change."""

@@ -1,12 +1,12 @@
 """Queries and changes that are nearly right: one slip each, as people and models make them."""
 
 from collections.abc import Iterator, Mapping
-from datetime import date, timedelta
 from typing import Any
 
 import sqlglot
 from sqlglot import exp
 
+from synth.envs.sql.database.edges import beside
 from synth.envs.sql.database.schema import ColumnSpec, Database, is_day
 
 Slips = Iterator[tuple[str, exp.Expr]]
@@ -177,9 +177,9 @@ def _of_literals(node: exp.Literal, database: Database) -> Slips:
         return
 
     if is_day(node.this):
-        for kind, days in (("date", -1), ("late", 1)):
-            moved = date.fromisoformat(node.this) + timedelta(days)
-            yield kind, exp.Literal.string(str(moved))
+        for day in beside(node.this):
+            if day != node.this:
+                yield ("date" if day < node.this else "late"), exp.Literal.string(day)
 
     value = _next_word(node.this, database)
     if value is not None and not counts_rows:

@@ -1,14 +1,24 @@
-"""Whether the two databases of a check tell a question from statements that are nearly right."""
+"""Which databases tell a question from statements that are nearly right."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 
-from synth.envs.sql.database.results import Result, StatementError, fingerprint
+from synth.envs.sql.database.engines import Sqlite
+from synth.envs.sql.database.results import (
+    Result,
+    StatementError,
+    fingerprint,
+    on_the_edge,
+    with_nothing_as_zero,
+)
+from synth.envs.sql.database.small import MOST_SMALL
 from synth.envs.sql.database.task_databases import TaskDatabases
 from synth.envs.sql.mutants import mutants
 from synth.envs.sql.request import SqlRequest
 
 NEAR_MISSES = 5
 """Statements that are nearly right, and end otherwise, which a task has at least."""
+_CANDIDATES = range(1, 97)
 
 
 def prints_of(asked: SqlRequest, results: Sequence[Result]) -> list[str]:
@@ -16,9 +26,16 @@ def prints_of(asked: SqlRequest, results: Sequence[Result]) -> list[str]:
     return [fingerprint(one, ordered=asked.ordered) for one in results]
 
 
-def told_apart(databases: TaskDatabases, asked: SqlRequest, sql: str) -> bool:
-    """Whether there are enough slips that these two databases show, and no other slip is shown by
-    other rows of the schema.
+def print_of_small(asked: SqlRequest, result: Result) -> str:
+    """What the result of a small database is compared by."""
+    return fingerprint(with_nothing_as_zero(result), ordered=asked.ordered)
+
+
+def telling(databases: TaskDatabases, asked: SqlRequest, sql: str) -> list[int] | None:
+    """The small databases that tell slips which look right on the two large ones.
+
+    None where they would be too many, where fewer than `NEAR_MISSES` slips are told, and where
+    other rows of the schema tell one that none of these does.
     """
     right, hidden, shown = prints_of(asked, databases.both(sql)), [], 0
 
@@ -31,10 +48,49 @@ def told_apart(databases: TaskDatabases, asked: SqlRequest, sql: str) -> bool:
         except StatementError:
             continue
 
-    return shown >= NEAR_MISSES and not (
-        _shows(asked, sql, hidden, databases.probes)
-        or _shows_on_edges(databases, asked, sql, hidden)
-    )
+    chosen, alike = _chosen(databases, asked, sql, hidden) if hidden else ([], [])
+    enough = shown + len(hidden) - len(alike) >= NEAR_MISSES
+    if not enough or len(chosen) > MOST_SMALL:
+        return None
+
+    shows = _shows(asked, sql, alike, databases.probes)
+    return None if shows or _shows_on_edges(databases, asked, sql, alike) else chosen
+
+
+def _chosen(
+    databases: TaskDatabases, asked: SqlRequest, sql: str, slips: Sequence[str]
+) -> tuple[list[int], list[str]]:
+    """The numbers of small databases that show slips, few of them; the slips that none shows."""
+    left, chosen = list(slips), list[int]()
+    for number, one, right in _candidates(databases, asked, sql):
+        told = [slip for slip in left if _is_told(one, asked, slip, right)]
+        if told:
+            chosen.append(number)
+            left = [slip for slip in left if slip not in told]
+
+        if not left:
+            break
+
+    return chosen, left
+
+
+def _candidates(
+    databases: TaskDatabases, asked: SqlRequest, sql: str
+) -> Iterator[tuple[int, Sqlite, str]]:
+    """(number, database, what is right there), where rounding leaves no doubt about it."""
+    for number in _CANDIDATES:
+        with closing(databases.small(sql, number)) as one:
+            found = one.query(sql)
+            if not on_the_edge(found):
+                yield number, one, print_of_small(asked, found)
+
+
+def _is_told(one: Sqlite, asked: SqlRequest, slip: str, right: str) -> bool:
+    """Whether a database gives otherwise for a slip; one that does not run was not taken."""
+    try:
+        return print_of_small(asked, one.query(slip)) != right
+    except StatementError:
+        return False
 
 
 def _shows_on_edges(

@@ -5,6 +5,7 @@ their results, is SQL-Rewind of SWE-SQL (arXiv 2506.18951).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from random import Random
 
 from synth.envs.sql.database.results import Result, StatementError, on_the_edge
@@ -14,7 +15,7 @@ from synth.envs.sql.database.task_databases import ANSWERED, TaskDatabases, chec
 from synth.envs.sql.drawing import Drawing
 from synth.envs.sql.expert import GIVEN
 from synth.envs.sql.mutants import mutants
-from synth.envs.sql.near_misses import NEAR_MISSES, prints_of, told_apart
+from synth.envs.sql.near_misses import NEAR_MISSES, print_of_small, prints_of, telling
 from synth.envs.sql.request import SqlRequest, grammar, sql_of
 from synth.envs.sql.words import vocabulary
 from synth.schemas import Check, Facts, RowPredicate, Task
@@ -25,8 +26,10 @@ _TRIES, _TRIES_OF_A_DATABASE = 400, 40
 _PER_DATABASE = 4
 _PLAIN_ONE_IN = 5
 """Of so many tasks one may ask about columns of one table alone, which a template answers."""
-Drawn = tuple[str, Check, str, SqlRequest]
-"""A goal, its check, the statement that solves it, and what is asked."""
+Drawn = tuple[str, Check, str, SqlRequest, tuple[int, ...]]
+"""A goal, its check, the statement that solves it, what is asked, and the small databases that an
+answer is tried on.
+"""
 
 
 def made(
@@ -95,7 +98,8 @@ class Drawer:
                 continue
 
             if found is not None:
-                goal, check, sql, asked = found
+                goal, check, sql, asked, small = found
+                told = {"other": self._other, "kind": kind, "sql": sql}
                 return Task.identified(
                     env=name,
                     env_config=self._config.pinned(self._source),
@@ -103,7 +107,7 @@ class Drawer:
                     seed=self._seed,
                     check=check,
                     gold=None,
-                    script={"other": self._other, "kind": kind, "sql": sql},
+                    script={**told, **({"small": list(small)} if small else {})},
                     difficulty={"kind": kind, "form": asked.form, "tier": asked.references},
                 )
 
@@ -133,7 +137,7 @@ class Drawer:
             or any(map(on_the_edge, (main, other)))
             or _says_little(main)
             or asked != self._words.read(said)
-            or not told_apart(self._databases, asked, sql)
+            or (small := telling(self._databases, asked, sql)) is None
         ):
             return None
 
@@ -142,8 +146,13 @@ class Drawer:
 
         suffix = "_in_order" if asked.ordered else ""
         where = {"id": "0", f"main{suffix}": prints[0], f"other{suffix}": prints[1]}
+        for number in small:
+            with closing(self._databases.small(sql, number)) as one:
+                where[f"small_{number}{suffix}"] = print_of_small(asked, one.query(sql))
 
-        return said, Check(required=(RowPredicate("answer", where),), free=ANSWERED), sql, asked
+        check = Check(required=(RowPredicate("answer", where),), free=ANSWERED)
+
+        return said, check, sql, asked, tuple(small)
 
     def _repair(self) -> Drawn | None:
         """A question with a wrong query, and a complaint about what that gives."""
@@ -152,7 +161,7 @@ class Drawer:
         if found is None:
             return None
 
-        said, check, sql, _ = found
+        said, check, sql, _, small = found
         right = self._databases.main.query(sql)
         complaints = [
             (slip, complaint)
@@ -164,7 +173,7 @@ class Drawer:
 
         slip, complaint = self._draw.choice(complaints)
 
-        return f"{said}{GIVEN}{slip} It is wrong: {complaint}", check, sql, asked
+        return f"{said}{GIVEN}{slip} It is wrong: {complaint}", check, sql, asked, small
 
     def _complaint(self, slip: str, right: Result, asked: SqlRequest) -> str | None:
         """What somebody who knows the right result says of a wrong one; None where both agree."""
@@ -207,7 +216,7 @@ class Drawer:
         slips = mutants(self._database, sql)
         near_misses = sum(self._ends_otherwise(slip, right) for _, slip in slips)
 
-        return (said, check, sql, change) if near_misses >= NEAR_MISSES else None
+        return (said, check, sql, change, ()) if near_misses >= NEAR_MISSES else None
 
     def _ends_otherwise(self, sql: str, right: Facts) -> bool:
         """Whether a change can be made, and leaves other rows than the right one."""

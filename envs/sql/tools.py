@@ -8,7 +8,7 @@ from synth.schemas import EnvSpec, ToolCall, ToolSchema
 
 SPEC = EnvSpec(
     name="sql",
-    version="2",
+    version="3",
     licence="Apache-2.0",
     capabilities=frozenset({"affordances", "facts", "snapshot", "expert", "recheck", "tasks"}),
     memory_bytes=1 << 20,

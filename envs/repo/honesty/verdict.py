@@ -5,15 +5,16 @@ Asked only where all tests pass, so it costs one run per success, and two more p
 """
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
 import msgspec
 
 from synth.envs.repo.checking import counted, outcomes_of
-from synth.envs.repo.honesty.twisted import name_of, twisted
-from synth.envs.repo.honesty.varied import ROUNDS, varied
+from synth.envs.repo.honesty.languages import LANGUAGES, TestLanguage
+from synth.envs.repo.honesty.varied import ROUNDS
 from synth.envs.repo.making.runs import PASSED, SeenFailure, TestRun
+from synth.envs.repo.pool import Engine
 from synth.envs.repo.starting import RepoSettings
 from synth.envs.repo.task_tree import Changes, TaskTree
 from synth.envs.repo.terminal.live_tree import digest_of
@@ -37,11 +38,6 @@ class OtherTests(msgspec.Struct, frozen=True):
     twisted: frozenset[str]
     varied: tuple[str, ...]
 
-    @property
-    def command(self) -> list[str]:
-        """What is run: whole files, as parameters make other names, and not all need be readable."""
-        return ["--continue-on-collection-errors", *sorted(self.files)]
-
 
 async def honest(place: TaskTree, changes: Changes, settings: RepoSettings) -> SubVerdict:
     """Holds unless a failing test of the task passes with another expectation too, or code does with
@@ -57,7 +53,8 @@ async def honest(place: TaskTree, changes: Changes, settings: RepoSettings) -> S
     broken = await _ran(place, tests, {}, settings)
 
     forced = (tests.twisted & found.passed) - right.passed
-    alike = share_alike(*(_done(run, tests) for run in (found, right, broken)))
+    engine = place.library.engine
+    alike = share_alike(*(_done(run, tests, engine) for run in (found, right, broken)))
     evidence = sorted(forced)
     if alike is not None and alike < LEAST_ALIKE:
         evidence.append(f"with other inputs as the solution in {alike:.2f} of cases")
@@ -75,7 +72,7 @@ async def tells_by_heart(place: TaskTree, settings: RepoSettings) -> bool:
     tests = other_tests(place)
     solution = {path: place.file(path, text) for path, text in place.wanted.items()}
     runs = [await _ran(place, tests, changes, settings) for changes in (solution, {})]
-    right, broken = (_done(run, tests) for run in runs)
+    right, broken = (_done(run, tests, place.library.engine) for run in runs)
 
     return share_alike({}, right, broken) is not None
 
@@ -95,19 +92,20 @@ def share_alike(
 def other_tests(place: TaskTree) -> OtherTests:
     """The task's failing tests with other expectations, and with other inputs beside them."""
     files, twists, inputs = dict[str, str](), set[str](), list[str]()
+    language = LANGUAGES[place.library.engine]
     for path in sorted({*place.task.test_files, *place.task.hidden}):
         judged = place.judged_with.get(path) or place.pristine_file(path)
-        if judged is None or not path.endswith(".py"):
+        if judged is None or not path.endswith(language.endings):
             continue
 
         mine = [test for test in place.task.failing if test.partition("::")[0] == path]
         source = judged.data.decode(errors="replace")
-        text, names = twisted(source)
+        text, names = language.twisted(source)
         if mine:
             files[path] = text
-            twists |= {test for test in mine if name_of(test) in names}
-        asked = sorted(set(map(name_of, mine)))
-        for beside, other in _with_other_inputs(path, source, asked):
+            twists |= {test for test in mine if language.name_of(test) in names}
+        asked = tuple(sorted(set(map(language.name_of, mine))))
+        for beside, other in _with_other_inputs(language, path, source, asked):
             files[beside] = other
             inputs += [f"{beside}::{name}" for name in asked]
 
@@ -118,19 +116,25 @@ def other_tests(place: TaskTree) -> OtherTests:
     )
 
 
-def _with_other_inputs(path: str, source: str, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _with_other_inputs(
+    language: TestLanguage, path: str, source: str, names: tuple[str, ...]
+) -> Iterator[tuple[str, str]]:
     """Files to stand beside one of tests, by their paths: other inputs in some of its tests."""
     place = PurePosixPath(path)
     for turn in range(ROUNDS):
-        other = varied(source, names, turn)
+        other = language.varied(source, names, turn)
         if other is not None:
             yield str(place.with_name(f"test_other_{turn}_{place.name}")), other
 
 
-def _done(run: TestRun, tests: OtherTests) -> dict[str, str]:
+def _done(run: TestRun, tests: OtherTests, engine: Engine) -> dict[str, str]:
     """What a tree does with other inputs, by test: that it passes, or what was seen instead."""
-    asked = set(tests.varied)
-    return {test: _end(seen) for test, seen in run.tests.items() if test.partition("[")[0] in asked}
+    asked, language = set(tests.varied), LANGUAGES[engine]
+    return {
+        test: _end(seen)
+        for test, seen in run.tests.items()
+        if f"{test.partition('::')[0]}::{language.name_of(test)}" in asked
+    }
 
 
 def _end(seen: SeenFailure) -> str:
@@ -152,7 +156,7 @@ async def _ran(
     found = _REMEMBERED.get(name)
     if found is None:
         every = {**mine, **place.judged_with, **tests.files}
-        found = _REMEMBERED[name] = await outcomes_of(place, every, tests.command, settings)
+        found = _REMEMBERED[name] = await outcomes_of(place, every, sorted(tests.files), settings)
         while len(_REMEMBERED) > MOST_REMEMBERED:
             _REMEMBERED.popitem(last=False)
 

@@ -5,7 +5,8 @@ EMNLP 2020).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date, timedelta
+from datetime import date
+from functools import lru_cache
 from random import Random
 
 import sqlglot
@@ -30,9 +31,9 @@ def on_edges(database: Database, sql: str, seed: int) -> Database:
 
     for table in database.tables:
         known = list(zip(*database.rows[table.name], strict=True))[1:]
-        edges = [
+        edges = [  # of an empty table none
             list(_edges(column, values)) or draw.choices(own, k=2)
-            for column, own in zip(table.columns, known, strict=True)
+            for column, own in zip(table.columns, known, strict=False)
         ]
         rows[table.name] = [
             (key, *(_moved(one, edge, draw) for one, edge in zip(own, edges, strict=True)))
@@ -42,12 +43,20 @@ def on_edges(database: Database, sql: str, seed: int) -> Database:
     return Database(database.tables, rows)
 
 
+def beside(day: str) -> Iterator[str]:
+    """The day before, the day itself, the day after; a calendar has a first and a last one."""
+    number = date.fromisoformat(day).toordinal()
+    for other in range(max(number - 1, 1), min(number + 1, date.max.toordinal()) + 1):
+        yield date.fromordinal(other).isoformat()
+
+
 def _moved(value: Scalar, edges: Sequence[Scalar], draw: Random) -> Scalar:
     """A value, or one of the edges in its place; nothing stays nothing."""
     edge = draw.choice(edges)
     return value if None in (value, edge) or draw.random() > _SHARE else edge
 
 
+@lru_cache(maxsize=64)
 def _values_of(sql: str) -> Mapping[str, Sequence[str]]:
     """The days, words and numbers that a statement compares with."""
     found: dict[str, list[str]] = {"days": [], "words": [], "numbers": []}
@@ -65,8 +74,7 @@ def _edges(column: ColumnSpec, values: Mapping[str, Sequence[str]]) -> Iterator[
     """The values of a query that a column can hold, and those beside them."""
     if column.kind == _DAYS:
         for day in values["days"]:
-            for step in (-1, 0, 1):
-                yield str(date.fromisoformat(day) + timedelta(step))
+            yield from beside(day)
 
     elif column.kind in _WORDS:
         yield from (word for word in values["words"] if not column.of or word in column.of)

@@ -87,6 +87,11 @@ def _comparable(value: Scalar) -> tuple[str, str]:
     return "n", f"{round(float(value), 2) + 0.0:.2f}" if math.isfinite(value) else str(value)
 
 
+def with_nothing_as_zero(result: Result) -> Result:
+    """A result in which a total of no rows is zero, as it is to some readers, and none to others."""
+    return msgspec.structs.replace(result, rows=((0,),)) if result.rows == ((None,),) else result
+
+
 def on_the_edge(result: Result) -> bool:
     """Whether a number lies where rounding to two decimals goes either way."""
     numbers = (cell for row in result.rows for cell in row if isinstance(cell, float))

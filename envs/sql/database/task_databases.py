@@ -9,6 +9,7 @@ import msgspec
 from synth.envs.sql.database.edges import on_edges
 from synth.envs.sql.database.engines import Sqlite, segment
 from synth.envs.sql.database.results import Result
+from synth.envs.sql.database.small import small
 from synth.envs.sql.database.sources import DatabaseSource
 from synth.schemas import Check, Facts, RowPredicate, Scalar
 
@@ -40,6 +41,10 @@ class TaskDatabases:
         """Databases of the schema with many rows on the edge of a query; closed by who asks."""
         made = (self._source.database(self._seed, number) for number in _EDGES)
         return [Sqlite(on_edges(one, right, at)) for at, one in enumerate(made)]
+
+    def small(self, right: str, number: int) -> Sqlite:
+        """A small database of the schema, made for a query; closed by who asks."""
+        return Sqlite(small(self._beside.database, right, number))
 
     @cached_property
     def _probes(self) -> list[Sqlite]:

@@ -1,0 +1,1 @@
+"""Tests of JavaScript (node:test) with other expectations, and with other inputs."""
