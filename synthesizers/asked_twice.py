@@ -107,7 +107,7 @@ def _said_and_called(completion: Completion) -> str:
 
 
 def _alike(sampling: Sampling) -> Sampling:
-    """At temperature 0 where the role names a temperature: some providers take none but their own."""
+    """At temperature 0 where the role names one: some providers take none but their own."""
     cold = None if sampling.temperature is None else 0.0
     most = min(sampling.max_tokens or MOST_TOKENS, MOST_TOKENS)
     return replace(sampling, temperature=cold, max_tokens=most)
