@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from synth.boundary import FaultError, guard_async
+from synth.engine.roles.own_prompts import PROMPTS
 from synth.engine.study.shard import OF_ALL, ShardContext
 from synth.ledger.ledger import Score
 from synth.ledger.tables.asked_roles import ASKED_TWICE
@@ -52,7 +53,8 @@ async def ask_twice(shard: ShardContext, trial: Trajectory) -> bool:
     if model is None or policy.name != CHAT or not drawn:
         return False
 
-    sampling = _alike(msgspec.convert(dict(policy.sampling), Sampling))
+    settings = {name: one for name, one in policy.sampling.items() if name != PROMPTS}
+    sampling = _alike(msgspec.convert(settings, Sampling))
     said = await _said(shard, trial, model, sampling)
     if len(said) < TWICE:
         return False

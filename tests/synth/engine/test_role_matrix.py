@@ -179,6 +179,19 @@ def test_what_was_mended_is_kept_with_the_reply(tmp_path: Path, run: Any, dressi
     assert reply.prompt_hash is not None
 
 
+@pytest.mark.parametrize("dressing", ["yaml", "markdown table", "bold lines"])
+def test_an_answer_that_is_no_json_counts_as_mended_where_json_was_asked_for(
+    run: Any, dressing: str
+) -> None:
+    form = response_form("reward", JudgedReward)
+    for asked_for, repairs in ((form, ("answer_without_json",)), (None, ())):
+        question = RoleRequest(purpose=dressing, subject_id="t", messages=(), form=asked_for)
+        text = READ[dressing](ANSWERS["judge_reward"])
+        answer = ask(run, ScriptedChat([said(text)]), question, read=read_reward)
+        (reply,) = answer.replies
+        assert (answer.value, reply.repairs) == (JudgedReward("r", 3), repairs)
+
+
 REFUSALS = {
     "in words": said("I'm sorry, but I can't assist with that."),
     "by a field": Completion(content="No.", finish_reason="stop", repairs=("refusal_as_content",)),
