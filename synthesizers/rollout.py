@@ -56,6 +56,7 @@ class Rollout(Method):
             )
 
         self._filled: list[str] = []
+        self._unasked = self.ask_twice
 
     def key_settings(self) -> Mapping[str, Any]:
         """The settings that determine the episodes."""
@@ -127,11 +128,13 @@ class Rollout(Method):
         """One prompt of the stage, by whichever shard ends first."""
         ended = (shard.slot(spec.slot_id) for spec in specs)
         valid = [slot.valid.trajectory_id for slot in ended if slot is not None and slot.valid]
-        asked = shard.has(ASKED_TWICE)
-        if self.ask_twice and valid and not asked and shard.player.role.model is not None:
-            for trial in shard.trials(valid[:1]).values():
-                if await ask_twice(shard, trial):
-                    shard.commit(ASKED_TWICE)
+        if not valid or shard.player.role.model is None or shard.has(ASKED_TWICE):
+            return
+        # shards end side by side
+        wanted, self._unasked = self._unasked, False
+        for trial in shard.trials(valid[:1]).values() if wanted else ():
+            if await ask_twice(shard, trial):
+                shard.commit(ASKED_TWICE)
 
     def report(self, stage: StageContext) -> Mapping[str, Any]:
         """Attempts by outcome and by fault, and the commonest details of the faults."""

@@ -40,12 +40,12 @@ _LARGE: Mapping[str, Mapping[str, Any] | None] = {
 WORLDS = (
     World(
         "storeroom",
-        {"name": "storeroom:Storeroom", "tasks": 4, "unsaid": 4},
+        {"name": "storeroom:Storeroom", "tasks": 6, "unsaid": 3},
         {
-            "rollout": {"trials": 3, "limits": _TURNS},
+            "rollout": {"trials": 2, "limits": _TURNS},
             "reflect_retry": {"attempts": {"n": 2, "memo": True}, "per_task": 1},
             "critical_step": {
-                "proposals": {"per_trajectory": 1, "alternatives": 1, "samples": 3},
+                "proposals": {"per_trajectory": 1, "alternatives": 1, "samples": 4},
             },
             "failure_injection": {"per_task": 1, "repairs": 1, "repair_rounds": 1},
         },

@@ -7,7 +7,7 @@ from synth.cli.options import command, tell
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def vllm() -> None:
-    """Install vLLM for flows that start it themselves (engine: vllm_local).
+    """Install vLLM for flows that start it themselves (engines vllm_local, vllm_offline).
 
     \b
     Example:  synth vllm install

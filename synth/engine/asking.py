@@ -191,6 +191,8 @@ class RoleClient:
         return Answer(None, tuple(replies), unreadable=problem)
 
     def _reply(self, question: RoleRequest, completion: Completion, **asked: Any) -> RoleReply:
+        in_form = question.form is not None and asked.get("unreadable") is None
+        mended = mended_in(completion, form=in_form)
         return RoleReply(
             subject_id=question.subject_id,
             task_id=question.task_id,
@@ -198,7 +200,7 @@ class RoleClient:
             purpose=question.purpose,
             model=self._model.name,
             prompt_hash=question.prompt_hash,
-            repairs=tuple(dict.fromkeys((*completion.repairs, *mended_in(completion)))),
+            repairs=tuple(dict.fromkeys((*completion.repairs, *mended))),
             weights_id=completion.weights_id,
             content=completion.content,
             thought=completion.thought,

@@ -1,5 +1,5 @@
-"""A form whose texts fit the tokens that a reply may have: vLLM holds a reply to a form's `maxLength`
-too, and a small model that is held to a form without one runs on in a text until it is cut off.
+"""A form whose texts fit the tokens that a reply may have: vLLM holds a reply to `maxLength` too, and
+a small model that is held to a form without it runs on in a text until it is cut off.
 """
 
 from collections.abc import Iterator, Mapping
@@ -41,7 +41,7 @@ def bounded(sampling: Sampling) -> Sampling:
     for text, listed in texts:
         text["maxLength"] = max(share // FEWEST, SHORTEST) if listed else share
     for one in lists:
-        one.setdefault("maxItems", max(FEWEST, share // EACH))
+        one["maxItems"] = max(FEWEST, share // EACH)
     return replace(sampling, extra={**sampling.extra, FORM: form})
 
 
@@ -67,10 +67,10 @@ def _texts(schema: Any, listed: bool) -> Iterator[tuple[dict[str, Any], bool]]:
 
 
 def _lists(schema: Any) -> Iterator[dict[str, Any]]:
-    """Lists of texts that may be of any length."""
+    """Lists that may be of any length."""
     if not isinstance(schema, dict):
         return
-    if schema.get("type") == "array" and any(_texts(schema.get("items"), True)):
+    if schema.get("type") == "array" and "maxItems" not in schema:
         yield schema
     for one in (*_below(schema), schema.get("items")):
         yield from _lists(one)

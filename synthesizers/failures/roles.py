@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from synth.engine.asking import RoleRequest, UnreadableError, json_reply, prompt, response_form
+from synth.engine.asking import RoleRequest, UnreadableError, json_reply, prompt
 from synth.schemas import (
     AgentTurn,
     Completion,
@@ -24,6 +24,7 @@ from synth.schemas import (
     canonical_json,
     view_messages,
 )
+from synth.synthesizers.failures.forms import form_with
 from synth.synthesizers.failures.mistakes.point import InjectionPoint, Mistake, same_act
 from synth.synthesizers.failures.mistakes.transcript import InjectionTranscript
 from synth.text.failure_modes import MODES
@@ -120,7 +121,8 @@ def injector_question(site: InjectionPoint, name: str, code: str, draw: int) -> 
     said = [f"{title}:\n{text}" for title, text in parts.items() if text is not None]
     sampling = {"temperature": TEMPERATURE}
 
-    form = response_form("mistake", {"turn": InjectorReply, "text": Instruction}[name])
+    kind = {"turn": InjectorReply, "text": Instruction}[name]
+    form = form_with("mistake", kind, twin.tools)
 
     return RoleRequest.about(twin, purpose, task, *said, sampling=sampling, draw=draw, form=form)
 
@@ -162,7 +164,7 @@ def corrector_question(trial: Trajectory, tried: Sequence[Correction], draw: int
     ]
     failed = "These were tried, and did not help; propose another:" + "".join(lines)
     said = [log_of(trial), *([failed] if tried else [])]
-    form = response_form("correction", CorrectorReply)
+    form = form_with("correction", CorrectorReply, trial.tools)
     return RoleRequest.about(
         trial, "correct", prompt("corrector/role"), *said, draw=draw, form=form
     )

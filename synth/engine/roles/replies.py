@@ -15,6 +15,7 @@ from synth.text.replies.objects import objects_in, said
 
 T = TypeVar("T")
 IN_PROSE = "json_in_prose"
+WITHOUT_JSON = "answer_without_json"
 REFUSED = "refused"
 """With this begins why a reply could not be read that refuses to answer."""
 
@@ -87,12 +88,14 @@ def refusal_in(completion: Completion) -> str | None:
     return f"{REFUSED}: {_short(completion)}" if refuses(text) else None
 
 
-def mended_in(completion: Completion) -> tuple[str, ...]:
-    """What a lenient reader had to do with the JSON of a reply."""
+def mended_in(completion: Completion, *, form: bool = False) -> tuple[str, ...]:
+    """What a lenient reader had to do with the JSON of a reply; `form`: JSON was asked for, and an
+    answer was read.
+    """
     text = answer_text(completion)
     found, mended = objects_in(text)
     if not found:
-        return ()
+        return (WITHOUT_JSON,) if form else ()
     bare = said(text).strip()
     prose = not (bare.startswith(("{", "[")) and bare.endswith(("}", "]")))
     return (*mended, IN_PROSE) if prose and not mended else mended

@@ -51,9 +51,9 @@ class ServerChat:
     Tries, not calls, are bounded by the room that the servers have: a call that backs off leaves it
     to another. The wait for room is nobody's fault, and counts neither as latency nor as part of
     `total_timeout_s`. `also` goes into every request's body, without being part of the work's
-    identity as `Sampling` is; `spelled` gives the messages as the server reads them, `fitted` the form to which it is to hold
-    the reply. Where the server
-    is a `process` of the client's own, calls wait while it starts.
+    identity as `Sampling` is; `spelled` gives the messages as the server reads them, `fitted` the
+    form to which it is to hold the reply. Where the server is a `process` of the client's own,
+    calls wait while it starts.
     """
 
     def __init__(

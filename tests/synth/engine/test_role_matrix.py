@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 import pytest
-import yaml
 
 from synth.engine.asking import RoleRequest, UnreadableError, json_reply, response_form
 from synth.engine.roles.replies import REFUSED
@@ -25,6 +24,7 @@ from synth.synthesizers.reverse.role_writer import GoalWords, WrittenGoal
 from synth.synthesizers.suggested_steps import _named
 from synth.synthesizers.trajectory_reward import JudgedReward, read_reward
 from synth.text.replies.lines import in_lines
+from tests.synth.engine.reply_dressings import MENDED, NOT_READ, READ, strict
 from tests.synth.engine.test_asking import ask, run, run_in, said
 from tests.synth.models.scripted import ScriptedChat
 
@@ -87,153 +87,6 @@ def value_of(role: str, completion: Completion) -> Any:
 
 def expected(role: str) -> Any:
     return {k: v for k, v in ANSWERS[role].items() if role != "judge_rubric" or k != "reason"}
-
-
-def python(answer: Any) -> str:
-    return repr(answer)
-
-
-def strict(answer: Any) -> str:
-    return json.dumps(answer)
-
-
-def with_comma(answer: Any) -> str:
-    return json.dumps(answer, indent=2)[:-2] + ",\n}"
-
-
-def capital_keys(answer: Any) -> str:
-    return json.dumps({key.replace("_", " ").title(): value for key, value in answer.items()})
-
-
-def bare_keys(answer: Any) -> str:
-    return "{" + ", ".join(f"{key}: {json.dumps(one)}" for key, one in answer.items()) + "}"
-
-
-def commented(answer: Any) -> str:
-    return json.dumps(answer, indent=1).replace("{\n", "{ // my answer\n", 1)
-
-
-def unclosed(answer: Any) -> str:
-    return json.dumps(answer)[:-1]
-
-
-def numbers_as_text(answer: Any) -> str:
-    def text(value: Any) -> Any:
-        is_number = isinstance(value, int) and not isinstance(value, bool)
-        return f"step {value}" if is_number else value
-
-    return json.dumps({key: text(value) for key, value in answer.items()})
-
-
-def in_yaml(answer: Any) -> str:
-    return str(yaml.safe_dump(answer, sort_keys=False))
-
-
-def curly_quotes(answer: Any) -> str:
-    opened = itertools.cycle("“”")
-    return "".join(next(opened) if sign == '"' else sign for sign in strict(answer))
-
-
-def block_comments(answer: Any) -> str:
-    return (
-        "/* mine */ {"
-        + ", /* next */ ".join(strict({k: v})[1:-1] for k, v in answer.items())
-        + ",}"
-    )
-
-
-def table(answer: Any) -> str:
-    rows = [f"| **{key}** | {strict(one)} |" for key, one in answer.items()]
-    return "\n".join(["Here you are:", "", "| field | value |", "|---|---|", *rows])
-
-
-def bold_lines(answer: Any) -> str:
-    return "\n".join(f"- **{key}**: {strict(one)}" for key, one in answer.items())
-
-
-THOUGHTS = {
-    "seed-oss": "<seed:think>hm {x}</seed:think>",
-    "thinking": '<thinking>hm {"a": 1}</thinking>',
-    "reasoning": "<reasoning>hm</reasoning>",
-    "thought": "<thought>hm {x}</thought>",
-    "kimi": "◁think▷hm {x}◁/think▷",
-    "command-a": "<|START_THINKING|>hm {x}<|END_THINKING|><|START_RESPONSE|>",
-    "gemma": "<|channel>thought\nhm {x}<channel|>",
-    "granite": "Here is my thought process:\nhm\nHere is my response:\n",
-}
-READ = {
-    "json": strict,
-    "indented": lambda answer: json.dumps(answer, indent=4, ensure_ascii=False),
-    "fenced": lambda answer: f"```json\n{json.dumps(answer, indent=2)}\n```",
-    "prose around": lambda answer: f"Sure! Here it is:\n\n{strict(answer)}\n\nI hope it helps.",
-    "qwen, deepseek r1": lambda answer: f"<think>\nA {{draft}}: {{}}\n</think>\n\n{strict(answer)}",
-    "thinking opened by the template": lambda answer: f"So, hm.\n</think>\n{strict(answer)}",
-    "magistral": lambda answer: f"[THINK]hm[/THINK]{strict(answer)}",
-    "gpt-oss": lambda answer: (
-        "<|channel|>analysis<|message|>A {draft}.<|end|><|start|>assistant<|channel|>final"
-        f"<|message|>{strict(answer)}<|return|>"
-    ),
-    "a draft in thinking": lambda answer: (
-        f"<think>{strict({key: None for key in answer})}</think>{strict(answer)}"
-    ),
-    "a list of one": lambda answer: f"[{strict(answer)}]",
-    "wrapped": lambda answer: json.dumps({"answer": answer}),
-    "trailing comma": with_comma,
-    "python": python,
-    "capital keys": capital_keys,
-    "bare keys": bare_keys,
-    "comments": commented,
-    "missing brace": unclosed,
-    "step N": numbers_as_text,
-    "yaml": in_yaml,
-    "fenced yaml": lambda answer: f"```yaml\n{in_yaml(answer)}```",
-    "markdown table": table,
-    "bold lines": bold_lines,
-    "curly quotes": curly_quotes,
-    "block comments": block_comments,
-    "byte order mark": lambda answer: f"\ufeff{strict(answer)}",
-    "another object first": lambda answer: f'So: {{"foo": 1}}. Better: {strict(answer)}',
-    "an empty one first": lambda answer: f"{{}}\n{strict(answer)}",
-    "the same twice": lambda answer: f"{strict(answer)}\n{json.dumps(answer, indent=2)}",
-    "response": lambda answer: json.dumps({"response": [answer], "confidence": 0.9}),
-    "wrapped twice": lambda answer: json.dumps({"result": {"answer": answer}}),
-    "a schema's echo": lambda answer: json.dumps({"type": "object", "properties": answer}),
-    "a call": lambda answer: (
-        f"<tool_call>{json.dumps({'name': 'answer', 'arguments': answer})}</tool_call>"
-    ),
-    "a call of text": lambda answer: json.dumps({"name": "answer", "arguments": strict(answer)}),
-    "a text of json": lambda answer: json.dumps(strict(answer)),
-    "escaped": lambda answer: json.dumps(strict(answer))[1:-1],
-    "an end token": lambda answer: f"{strict(answer)}<|im_end|>",
-    "an unclosed fence": lambda answer: f"```json\n{strict(answer)}",
-    **{
-        f"thinking of {name}": (lambda said: lambda answer: f"{said}{strict(answer)}")(thought)
-        for name, thought in THOUGHTS.items()
-    },
-}
-MENDED = {"trailing comma", "python", "bare keys", "comments", "missing brace"}
-MENDED |= {"curly quotes", "block comments"}
-NOT_READ = {
-    "words only": lambda answer: "It went wrong, I would say.",
-    "nothing": lambda answer: "",
-    "an empty object": lambda answer: "{}",
-    "half of it": lambda answer: strict(answer)[: len(strict(answer)) // 2],
-    "other keys": lambda answer: '{"foo": 1}',
-    "thinking only": lambda answer: f"<think>{strict(answer)}",
-    "cut off behind a member": lambda answer: strict(dict(list(answer.items())[:-1]))[:-1],
-    "cut off behind a comma": lambda answer: strict(dict(list(answer.items())[:-1]))[:-1] + ", ",
-    "cut off in the last text": lambda answer: json.dumps(
-        {**dict(list(answer.items())[:-1]), "zz": "It goes on"}, indent=2
-    )[:-4],
-    "cut off yaml": lambda answer: in_yaml(dict(list(answer.items())[:-1])),
-    "a table without its end": lambda answer: table(dict(list(answer.items())[:-1])),
-    "a name that stands twice": lambda answer: (
-        f"{bold_lines(answer)}\n{bold_lines(dict(list(answer.items())[:1]))}"
-    ),
-    "a schema": lambda answer: json.dumps(
-        {"type": "object", "properties": {key: {"type": "string"} for key in answer}}
-    ),
-}
 
 
 @pytest.mark.parametrize("dressing", READ)
@@ -324,6 +177,19 @@ def test_what_was_mended_is_kept_with_the_reply(tmp_path: Path, run: Any, dressi
     assert (answer.value, reply.unreadable) == (JudgedReward("r", 3), None)
     assert ("json_read_loosely" in reply.repairs) is (dressing in MENDED)
     assert reply.prompt_hash is not None
+
+
+@pytest.mark.parametrize("dressing", ["yaml", "markdown table", "bold lines"])
+def test_an_answer_that_is_no_json_counts_as_mended_where_json_was_asked_for(
+    run: Any, dressing: str
+) -> None:
+    form = response_form("reward", JudgedReward)
+    for asked_for, repairs in ((form, ("answer_without_json",)), (None, ())):
+        question = RoleRequest(purpose=dressing, subject_id="t", messages=(), form=asked_for)
+        text = READ[dressing](ANSWERS["judge_reward"])
+        answer = ask(run, ScriptedChat([said(text)]), question, read=read_reward)
+        (reply,) = answer.replies
+        assert (answer.value, reply.repairs) == (JudgedReward("r", 3), repairs)
 
 
 REFUSALS = {

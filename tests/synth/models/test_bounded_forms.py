@@ -57,6 +57,7 @@ def test_parts_that_are_named_elsewhere_are_bounded_and_open_objects_stay_open()
     call = schema["$defs"]["WrittenCall"]["properties"]
     assert "maxLength" in call["name"]
     assert call["arguments"] == {"type": "object"}
+    assert schema["properties"]["tool_calls"]["maxItems"] == 4
 
 
 def test_without_a_limit_or_a_form_nothing_changes() -> None:
