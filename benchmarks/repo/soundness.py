@@ -44,12 +44,14 @@ async def ids(bench: Bench) -> None:
 
 
 async def wrong_patches(bench: Bench) -> None:
-    """Mutants of the solutions: all, and those that any test of the library tells."""
+    """Mutants of the solutions, drawn anew and not as grading did: all, and those that any test of
+    the library tells.
+    """
     made, killed = Counter[str](), Counter[str]()
     alike = 0
     for task in bench.tasks:
         place = bench.place(task)
-        for kind, changes in wrong.wrong_patches(place, WRONG_PER_TASK):
+        for kind, changes in wrong.wrong_patches(place, WRONG_PER_TASK, "bench"):
             made[kind] += 1
             if not await judging.solves(place, changes, bench.settings):
                 killed[kind] += 1

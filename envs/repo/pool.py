@@ -72,12 +72,15 @@ class RepoTask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Pool(msgspec.Struct, frozen=True, kw_only=True):
-    """What `pool.json` says; `digest` is the hash of all libraries and tasks."""
+    """What `pool.json` says; `digest` is the hash of all libraries and tasks, `tools` that of what
+    runs the tests (empty in older pools).
+    """
 
     version: int
     digest: str
     libraries: tuple[Library, ...]
     tasks: tuple[str, ...]
+    tools: str = ""
 
     def library(self, name: str) -> Library:
         """A library by its name. Raises `ConfigError`."""

@@ -162,6 +162,7 @@ def _task_tree(folder: Path, digest: str, task_id: str) -> TaskTree:
             "make the pool anew with `synth repo make`"
         )
     library = pool.library(task.library)
+    unchanged_tools(folder)
     _unchanged(folder, library.name, library.digest)
 
     return TaskTree(folder, library, task)
@@ -176,6 +177,22 @@ def _unchanged(folder: Path, name: str, digest: str) -> None:
         raise ConfigError(
             f"{base_of(folder, name)}: was changed since tasks were made of it; put it back, or "
             "make the pool anew with `synth repo make`"
+        )
+
+
+def unchanged_tools(folder: Path) -> None:
+    """Raises `ConfigError` where what runs a pool's tests is not what made its tasks; looked at
+    once in a process.
+    """
+    _unchanged_tools(folder, pool_in(folder).tools)
+
+
+@lru_cache(maxsize=8)
+def _unchanged_tools(folder: Path, digest: str) -> None:
+    if digest and tree_digest(tools_of(folder)) != digest:
+        raise ConfigError(
+            f"{tools_of(folder)}: was changed since tasks were made with it; the next `synth repo "
+            "make` with this pool writes it anew"
         )
 
 

@@ -5,6 +5,7 @@ import msgspec
 from synth.confinement.branches import FileChange
 from synth.envs.repo.bots.judging import solves
 from synth.envs.repo.bots.repair import BotRepair, by_spectrum, by_text
+from synth.envs.repo.bots.wrong import wrong_patches
 from synth.envs.repo.honesty.verdict import tells_by_heart
 from synth.envs.repo.pool import RepoTask
 from synth.envs.repo.starting import RepoSettings
@@ -12,6 +13,12 @@ from synth.envs.repo.task_tree import TaskTree
 
 BOTS = {"spectrum": by_spectrum, "text": by_text}
 TRIVIAL, OTHERS = 0, 1
+MENDED_BY, REFUSED = "mended_by", "wrong_refused"
+"""What a graded task says in its `about`: which bots mend it, and of wrong patches how many its
+check refuses.
+"""
+WRONG_PATCHES, WRONG_S = 8, 40.0
+"""How many are tried, and how long one may run: some never end."""
 
 
 class BotResult(msgspec.Struct, frozen=True):
@@ -44,9 +51,27 @@ async def labelled(place: TaskTree, settings: RepoSettings) -> RepoTask:
     would take code which has the expected values by heart.
     """
     found = [one for one in await results(place, settings) if one.solved]
-    about = {**place.task.about, "mended_by": " ".join(one.bot for one in found)}
+    about = {**place.task.about, MENDED_BY: " ".join(one.bot for one in found)}
     if not await tells_by_heart(place, settings):
         about["by_heart"] = "not told"
     tier = TRIVIAL if found else OTHERS
 
     return msgspec.structs.replace(place.task, tier=tier, about=about)
+
+
+async def with_wrong_patches(place: TaskTree, settings: RepoSettings) -> RepoTask:
+    """The task, with how many of a few wrong patches its check refuses in `about`: `7 of 8`."""
+    settings = settings.model_copy(update={"tests_s": min(settings.tests_s, WRONG_S)})
+    tried = [changes for _, changes in wrong_patches(place, WRONG_PATCHES)]
+    refused = sum([not await solves(place, changes, settings) for changes in tried])
+    about = {**place.task.about, REFUSED: f"{refused} of {len(tried)}"}
+
+    return msgspec.structs.replace(place.task, about=about)
+
+
+def refused_share(task: RepoTask) -> float:
+    """Of the wrong patches that a task was tried with, the share that its check refuses; 1 where
+    there was none.
+    """
+    refused, _, tried = task.about[REFUSED].partition(" of ")
+    return int(refused) / int(tried) if int(tried) else 1.0

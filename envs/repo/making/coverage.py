@@ -12,7 +12,7 @@ import msgspec
 from synth.confinement.branches import Branch
 from synth.envs.repo.making.functions import OUTSIDE, function_at, functions_of
 from synth.envs.repo.making.runs import told
-from synth.envs.repo.pool import Library, base_of
+from synth.envs.repo.pool import Library, base_of, tools_of
 from synth.envs.repo.source.lines import changes
 from synth.schemas import ConfigError
 
@@ -55,7 +55,7 @@ async def measure(branch: Branch, library: Library, pool: Path) -> Coverage:
             branch,
             library.engine,
             sorted(set(library.tests.values())),
-            tools=pool / "tools",
+            tools=tools_of(pool).absolute(),
             environment={"SYNTH_LISTENER": "synth_touched"},
             time_s=TIME_S,
         )

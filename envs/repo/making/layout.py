@@ -55,10 +55,11 @@ def source_of(tree: Path, *endings: str) -> tuple[str, ...]:
     )
 
 
-def tree_digest(tree: Path) -> str:
-    """The hash of all files of a tree: paths, contents, and which can be executed."""
+def tree_digest(tree: Path, *, without: str = "") -> str:
+    """The hash of all files of a tree but one: paths, contents, and which can be executed."""
     found = [
         (path, sha256((tree / path).read_bytes()).hexdigest(), (tree / path).stat().st_mode & 0o100)
         for path in files_of(tree)
+        if path != without
     ]
     return content_hash(found)

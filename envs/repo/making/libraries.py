@@ -23,6 +23,7 @@ from synth.envs.repo.making.runs import LIMITS, TestRun, seen_tests
 from synth.envs.repo.making.taking.own import own_library
 from synth.envs.repo.making.taking.sdists import fetched, release
 from synth.envs.repo.making.taking.unpacking import take, unpack
+from synth.envs.repo.making.together import together
 from synth.envs.repo.pool import Library, base_of, tools_of
 from synth.schemas import ConfigError
 
@@ -134,7 +135,7 @@ async def _always_passing(
     first = await run()
     if first.ended_by is not None:
         raise ConfigError(f"{library.name}: {_why_none(first, 0)}")
-    runs = [first, *await asyncio.gather(*(run() for _ in range(RUNS - 1)))]
+    runs = [first, *await together(run() for _ in range(RUNS - 1))]
     passing = frozenset.intersection(*(one.passed for one in runs))
     if len(passing) < FEWEST_TESTS:
         raise ConfigError(f"{library.name}: {_why_none(runs[0], len(passing))}")

@@ -15,8 +15,11 @@ from pathlib import Path
 from py_compile import PycInvalidationMode
 
 from synth.envs.data_file import data_file
+from synth.envs.repo.making.layout import tree_digest
 from synth.schemas import ConfigError
 
+_MADE_OF = "made-of"
+"""The file that says what a folder of tools was made of, and what came of it."""
 _PLACES = ("/usr/bin", "/bin", "/usr/local/bin")
 """Where a confined process finds programs."""
 
@@ -33,12 +36,14 @@ def make_tools(folder: Path) -> None:
     }
     commands = {name: text.format(python=python) for name, text in data_file("repo/tools").items()}
     said = _said(packages, inside, commands)
-    if _text(folder / "made-of") == said:
+    if _text(folder / _MADE_OF) == f"{said} {tree_digest(folder, without=_MADE_OF)}":
         return
 
     new = folder.with_name(f"{folder.name}.{os.getpid()}.new")
     (new / "lib").mkdir(parents=True)
     (new / "bin").mkdir()
+    (new / "nothing" / "folder").mkdir(parents=True)
+    (new / "nothing" / "file").touch()
     for package in packages:
         _copy(package, new / "lib")
     for name, content in inside.items():
@@ -47,7 +52,7 @@ def make_tools(folder: Path) -> None:
         (new / "bin" / name).write_text(text)
         (new / "bin" / name).chmod(0o755)
     _compile(new / "lib", python)
-    (new / "made-of").write_text(said)
+    (new / _MADE_OF).write_text(f"{said} {tree_digest(new)}")
     shutil.rmtree(folder, ignore_errors=True)
     new.rename(folder)
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import msgspec
 
 from synth.envs.repo.broken import BrokenTree
-from synth.envs.repo.pool import Library, Pool, RepoTask, read_pool
+from synth.envs.repo.making.layout import tree_digest
+from synth.envs.repo.pool import Library, Pool, RepoTask, read_pool, tools_of
 from synth.schemas import ConfigError, content_hash
 
 VERSION = 1
@@ -40,10 +41,11 @@ def write_task(pool: Path, task: RepoTask) -> None:
 
 
 def write_pool(pool: Path, libraries: Iterable[Library], tasks: Iterable[str]) -> Pool:
-    """The table of contents."""
+    """The table of contents; tools that are there are taken as they are."""
     kept, ids = tuple(libraries), tuple(tasks)
     digest = content_hash([[msgspec.to_builtins(one) for one in kept], list(ids)])
-    found = Pool(version=VERSION, digest=digest, libraries=kept, tasks=ids)
+    tools = tree_digest(tools_of(pool)) if tools_of(pool).exists() else ""
+    found = Pool(version=VERSION, digest=digest, libraries=kept, tasks=ids, tools=tools)
     write_file(pool / "pool.json", msgspec.json.encode(found))
     return found
 

@@ -5,8 +5,10 @@ interrupted becomes the pool that it would have been.
 """
 
 import asyncio
+import shutil
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -76,12 +78,19 @@ class Told(msgspec.Struct, frozen=True):
 
 
 async def make_pool(folder: Path, wanted: WantedTasks, archives: Path, told: Told) -> PoolTally:
-    """Makes tasks in a pool's folder. Raises `ConfigError`."""
-    pool = _opened(folder)
-    libraries = {one.name: one for one in pool.libraries}
-    for name in [*wanted.libraries, *wanted.folders]:
-        libraries[name] = await _library(folder, name, wanted, libraries, archives, told)
-        write_pool(folder, libraries.values(), pool.tasks)
+    """Makes tasks in a pool's folder. Raises `ConfigError`; a folder that nothing was put into is
+    no longer there then.
+    """
+    new = [one for one in (folder, *folder.parents) if not one.exists()]
+    try:
+        pool = _opened(folder)
+        libraries = {one.name: one for one in pool.libraries}
+        for name in [*wanted.libraries, *wanted.folders]:
+            libraries[name] = await _library(folder, name, wanted, libraries, archives, told)
+            write_pool(folder, libraries.values(), pool.tasks)
+    except BaseException:
+        _undone(folder, new)
+        raise
 
     making = _Making(folder, wanted, libraries, list(pool.tasks), told)
     try:
@@ -90,6 +99,15 @@ async def make_pool(folder: Path, wanted: WantedTasks, archives: Path, told: Tol
         made = making.save()
     reasons = dict(making.reasons.most_common())
     return PoolTally(kept=making.kept, tried=making.tried, reasons=reasons, digest=made)
+
+
+def _undone(folder: Path, new: Sequence[Path]) -> None:
+    """Removes a pool that has come to nothing, with the folders above it that were made for it."""
+    if new and not (folder / "pool.json").exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        for above in new[1:]:
+            with suppress(OSError):  # somebody else uses it by now
+                above.rmdir()
 
 
 def _opened(folder: Path) -> Pool:

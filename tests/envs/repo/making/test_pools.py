@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from synth import prepare_repo
 from synth.confinement import missing
 from synth.confinement.branches import branch_of
 from synth.envs.repo.broken import BrokenTree
@@ -50,6 +51,15 @@ def places(home: Path) -> tuple[Path, Path]:
 def made(pool: Path, source: Path, tasks: int) -> PoolTally:
     wanted = WantedTasks(folders={"shop": source}, kinds=KINDS, tasks=tasks)
     return asyncio.run(make_pool(pool, wanted, pool, Told()))
+
+
+def test_a_pool_may_be_named_from_where_one_is(
+    home: Path, places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(home)
+    found = prepare_repo("near", folders=["shop"], kinds=KINDS, tasks=1, quiet=True)
+    assert found.kept == 1
+    assert len(read_pool(Path("near")).tasks) == 1
 
 
 def library(pool: Path) -> Library:

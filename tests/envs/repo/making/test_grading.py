@@ -1,0 +1,59 @@
+"""What grading takes out of a pool, and what a pool's making refuses."""
+
+import asyncio
+import shutil
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from synth.envs.repo.bots.tiers import MENDED_BY, REFUSED, refused_share
+from synth.envs.repo.making.pool.files import write_pool, write_task
+from synth.envs.repo.making.pool.grading import TAKES_WRONG, GradeLimits, grade_pool
+from synth.envs.repo.making.pool.maker import Told, WantedTasks, make_pool
+from synth.envs.repo.pool import read_pool
+from synth.envs.repo.task_tree import unchanged_tools
+from synth.schemas import ConfigError
+from tests.envs.repo.making.test_lanes import graded, library
+
+
+@pytest.mark.parametrize(
+    ("said", "share"), [("7 of 8", 0.875), ("8 of 8", 1.0), ("0 of 2", 0.0), ("0 of 0", 1.0)]
+)
+def test_the_share_of_wrong_patches_that_a_check_refuses(said: str, share: float) -> None:
+    task = msgspec.structs.replace(graded("a", 1), about={REFUSED: said})
+    assert refused_share(task) == share
+
+
+def test_of_graded_tasks_those_stay_that_refuse_enough(tmp_path: Path) -> None:
+    """7 of 8 are .875, above the least share of .85; 6 of 8 are not."""
+    tasks = []
+    for name, refused in (("most", "7 of 8"), ("few", "6 of 8")):
+        about = {MENDED_BY: "", REFUSED: refused}
+        tasks.append(msgspec.structs.replace(graded(name, 1), about=about))
+        write_task(tmp_path, tasks[-1])
+    write_pool(tmp_path, [library("lib")], [one.id for one in tasks])
+    found = asyncio.run(grade_pool(tmp_path, GradeLimits(), 1, Told()))
+    assert found.dropped == {TAKES_WRONG: 1}
+    assert read_pool(tmp_path).tasks == (tasks[0].id,)
+
+
+def test_tools_that_were_changed_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "tools" / "bin").mkdir(parents=True)
+    (tmp_path / "tools" / "bin" / "pytest").write_text("one")
+    write_pool(tmp_path, [library("lib")], [])
+    unchanged_tools(tmp_path)
+    (tmp_path / "other").mkdir()
+    shutil.copytree(tmp_path / "tools", tmp_path / "other" / "tools")
+    shutil.copy(tmp_path / "pool.json", tmp_path / "other")
+    (tmp_path / "other" / "tools" / "bin" / "pytest").write_text("two")
+    with pytest.raises(ConfigError, match="was changed since tasks were made with it"):
+        unchanged_tools(tmp_path / "other")
+
+
+def test_a_refused_call_leaves_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    wanted = WantedTasks(folders={"lib": tmp_path / "empty"}, tasks=1)
+    with pytest.raises(ConfigError, match="holds no file"):
+        asyncio.run(make_pool(tmp_path / "pools" / "new", wanted, tmp_path, Told()))
+    assert [one.name for one in tmp_path.iterdir()] == ["empty"]
