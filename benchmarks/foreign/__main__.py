@@ -3,7 +3,7 @@
 import sys
 from importlib import import_module
 
-PARTS = ("doors", "observed", "speaking", "pace")
+PARTS = ("doors", "observed", "confirmed", "speaking", "pace")
 """Modules here, each with `lines() -> Iterator[str]`."""
 
 

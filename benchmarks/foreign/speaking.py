@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from benchmarks.foreign.families import families, imported
+from benchmarks.foreign.families import WORLDS, families, imported, played
 from synth.api.runs import curate
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
@@ -37,8 +37,8 @@ def lines() -> Iterator[str]:
     yield f"| family | trajectories | {' | '.join(FILTERS)} |"
     yield f"|---|---:|{'---:|' * len(FILTERS)}"
     told: list[str] = []
-    for name in families():
-        with imported([name]) as url:
+    for name in (*WORLDS, *families()):
+        with played(name) if name in WORLDS else imported([name]) as url:
             flow = Flow.model_validate({"name": "all", "stages": [{"filter": list(FILTERS)}]})
             curate(url, flow, quiet=True)
             ledger = Ledger(url)

@@ -31,7 +31,8 @@ def confirming(ledger: Ledger, bindings: Bindings, settings: Settings) -> Flow:
         "stages": [
             {"critical_step": {"alternatives_from": ["trials"], "proposals": {"alternatives": 1}}},
             {"filter": ["solved", "secrets"]},
-            {"export": {"kinds": ["dpo", "kto", "prm"]}},
+            # who wrote the logs need not be who is trained: each row says whether it is
+            {"export": {"kinds": ["dpo", "kto", "prm"], "off_policy": "both"}},
         ],
     }
     if len(found.worlds) == 1:

@@ -41,7 +41,8 @@ class RowSettings(Release):
     `past_thoughts`: rows of one turn show the model what it had thought before (policies do not,
     unless `send_thoughts` is set). `join_answers`: what users say right after a tool answered is
     put into that answer, for formats in which speakers alternate strictly. `off_policy`: the pairs
-    whose prefix the policy to be trained did not sample, and only these (a data set of their own).
+    whose prefix the policy to be trained did not sample, and only these (a data set of their own);
+    `both`: these and the others.
     `include_statistical`: step labels that stand on statistics too. `student`: whose chat template
     rows are rendered with (folder or name of a tokenizer, a .jinja file, or `trl:qwen3`).
     `control_tokens`: whether rows in whose texts a tokenizer would read structure are dropped,
@@ -54,7 +55,7 @@ class RowSettings(Release):
 
     form: str | None = None
     include_statistical: bool = False
-    off_policy: bool = False
+    off_policy: bool | Literal["both"] = False
     require_tools: bool = False
     require_prompt: bool = False
     infer_tools: bool = False

@@ -226,6 +226,10 @@ def _unsampled(found: DrawnPair, scene: Scene) -> bool:
     return tag != 0 if tag is not None else not by_itself
 
 
+_UNTOLD = "imported"
+"""The policy of imports whose source does not say who played; runs of synth bring theirs along."""
+
+
 def _off_policy(found: DrawnPair, student: str | None) -> str | None:
     """Why the prefix was not sampled by the policy to be trained, or None."""
     prompt, row = found.prompt, found.chosen.row
@@ -234,7 +238,7 @@ def _off_policy(found: DrawnPair, student: str | None) -> str | None:
         return foreign
 
     # a policy without a model is named by its settings, as JSON: two such names tell nothing
-    told = prompt.model or student or prompt.synthesizer == "import"
+    told = prompt.model or student or prompt.policy == _UNTOLD
     nameless = not told and row.on_policy_for.startswith("{")
     if not nameless and policy_name(prompt) != (student or row.on_policy_for):
         return "other_policy"

@@ -2,11 +2,14 @@
 what they accept enters `dpo`.
 """
 
+import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
+from synth import import_trajectories
 from synth.api.confirming import confirm
 from synth.ledger.ledger import Ledger
 from synth.schemas.errors import ConfigError
@@ -91,3 +94,57 @@ def test_the_price_is_told_by_confirmed_act() -> None:
     assert list(price(0, 3)) == []
     assert list(price(900, 3)) == ["900 tokens for tests of acts, 300 per confirmed one"]
     assert list(price(900, 0)) == ["900 tokens for tests of acts, none is confirmed"]
+
+
+NOISY: dict[str, Any] = {
+    "policy": "mixture",
+    "of": [{"policy": "expert", "weight": 12}, {"policy": "random"}],
+}
+
+
+@pytest.fixture(scope="module")
+def databases(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Trials of a planner that does something at random now and then, over databases."""
+    url = tmp_path_factory.mktemp("databases") / "run"
+    flow = {"name": "theirs", "seed": 11, "env": {"name": "sql", "tasks": 16}}
+    flow |= {"models": {"explorer": NOISY}, "stages": [{"rollout": {"trials": 6}}]}
+    run_flow(Flow.model_validate(flow), str(url))
+    return url
+
+
+def pairs_of(databases: Path, into: Path, *labels: Path) -> tuple[Any, set[str]]:
+    """What `synth confirm` makes of these logs with the same planner playing on: the export of
+    `dpo`, and the statuses of the tests.
+    """
+    import_trajectories(databases, into=into, labels=labels, quiet=True)
+    given = {"models.explorer": NOISY, "stages.export.include_scripted": True}
+    result = confirm(into, set=given, quiet=True)
+    tests = {detail["status"] for *_, detail in rows(str(into)) if not detail["control"]}
+    return result.reports["export"]["datasets"]["dpo"], tests
+
+
+@pytest.mark.slow
+def test_in_a_world_whose_acts_cannot_be_undone_logs_lead_to_confirmed_pairs(
+    databases: Path, tmp_path: Path
+) -> None:
+    """A row that is changed stays so: trials that did it failed, and whoever does it again fails."""
+    dpo, tests = pairs_of(databases, tmp_path / "mine")
+    assert dpo["rows"] >= 1
+    assert "confirmed" in tests
+    (shard,) = (tmp_path / "mine" / "datasets" / "dpo").glob("*.parquet")
+    assert set(pq.read_table(shard)["evidence"].to_pylist()) == {"tested"}
+
+
+@pytest.mark.slow
+def test_verdicts_that_lie_are_found_out(databases: Path, tmp_path: Path) -> None:
+    """Each verdict is turned round. The world itself judges the replayed trial, and nothing is
+    tested where it says otherwise.
+    """
+    labels = tmp_path / "labels.jsonl"
+    told = [
+        {"id": one.trajectory_id, "success": one.outcome != "success"}
+        for one in Ledger(str(databases)).trajectories()
+    ]
+    labels.write_text("".join(json.dumps(one) + "\n" for one in told))
+    dpo, tests = pairs_of(databases, tmp_path / "mine", labels)
+    assert (dpo["rows"], tests) == (0, set())

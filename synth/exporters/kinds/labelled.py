@@ -73,9 +73,9 @@ def dpo_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[LabelledRow]:
     report = PairReport()
 
     for found in preference_pairs(ledger, pair_settings(tally), report):
-        pair = found.pair
+        pair, wanted = found.pair, tally.settings.off_policy
 
-        if pair.off_policy is tally.settings.off_policy:
+        if wanted == "both" or pair.off_policy is wanted:
             # a thought on one side alone would give the answer away
             row, sides = LabelledRow(pair, found.prompt), (found.chosen, found.rejected)
             yield from told_rows(

@@ -1,0 +1,59 @@
+"""Logs of a planner that errs, put to the test in their world: how many of the acts that they
+suggest are confirmed, with their verdicts as they are and turned round.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from synth import import_trajectories
+from synth.api.confirming import confirm
+from synth.api.runs import run
+from synth.ledger.ledger import Ledger
+from synth.ledger.views import connect
+from synth.schemas.flow import Flow
+
+PLANNER: Mapping[str, Any] = {
+    "policy": "mixture",
+    "of": [{"policy": "expert", "weight": 12}, {"policy": "random"}],
+}
+"""Does something at random in one turn of 13."""
+WORLDS = {"sql": 24, "storefront": 40}
+"""Tasks of each world, at six trials."""
+_STATUS = """
+SELECT detail->>'$.status' FROM scores
+WHERE metric = 'critical_step' AND detail->>'$.status' <> 'control'
+"""
+
+
+def lines() -> Iterator[str]:
+    """A table in Markdown."""
+    yield "| world | verdicts | logged trials | acts tested | confirmed | rows of dpo |"
+    yield "|---|---|---:|---:|---:|---:|"
+    for world, tasks in WORLDS.items():
+        with TemporaryDirectory() as folder:
+            logs = Path(folder) / "logs"
+            flow = {"name": "logs", "seed": 11, "env": {"name": world, "tasks": tasks}}
+            flow |= {"models": {"explorer": PLANNER}, "stages": [{"rollout": {"trials": 6}}]}
+            run(Flow.model_validate(flow), run_dir=logs, quiet=True)
+            for said in ("as they are", "turned round"):
+                found = _confirmed(logs, Path(folder) / said, turned=said == "turned round")
+                yield f"| {world} | {said} | {' | '.join(map(str, found))} |"
+
+
+def _confirmed(logs: Path, into: Path, *, turned: bool) -> tuple[int, int, int, int]:
+    """Trials, acts tested, confirmed ones, rows of dpo."""
+    trials = list(Ledger(str(logs)).trajectories())
+    labels = into.with_suffix(".jsonl")
+    told = [{"id": one.trajectory_id, "success": one.outcome != "success"} for one in trials]
+    labels.write_text("".join(json.dumps(one) + "\n" for one in told))
+    import_trajectories(logs, into=into, labels=[labels] if turned else [], quiet=True)
+    given = {"models.explorer": dict(PLANNER), "stages.export.include_scripted": True}
+    result = confirm(into, set=given, quiet=True)
+    with connect(Ledger(str(into))) as connection:
+        status = Counter(one for (one,) in connection.execute(_STATUS).fetchall())
+    rows = result.reports["export"]["datasets"]["dpo"]["rows"]
+    return len(trials), status.total(), status["confirmed"], rows
