@@ -22,7 +22,6 @@ from synth.policies.scripted import expert_policy
 from synth.rollout.start import BranchPoint
 from synth.schemas import ConfigError, Outcome, Trajectory, content_hash
 from synth.stats.sequential import control_count
-from synth.synthesizers.first_acts import first_acts
 from synth.synthesizers.sibling_acts import (
     SIBLING,
     TRIALS,
@@ -136,10 +135,9 @@ class CriticalStep(Study):
         """Lists the steps of these trials that have no test yet."""
         trials, tasks = shard.trials_with_tasks({unit.trajectory_id for unit in units})
         solved = [one for one in self.base(shard).rows_of(Outcome.SUCCESS) if one.task_id in tasks]
-        self.successes = shard.trials({one.trajectory_id for one in solved})
+        successes = shard.trials({one.trajectory_id for one in solved})
         suspicions = await self._judge_proposals(shard, list(trials.values()))
-        self.drops, self.retries = decisive_drops(shard), solved_retries(shard)
-        first = self._first_acts(shard, frozenset(tasks))
+        drops, self.retries = decisive_drops(shard), solved_retries(shard)
         controls = self._controls(shard)
         done = self.tested_turns(shard)
         found = list[Unit]()
@@ -147,12 +145,21 @@ class CriticalStep(Study):
         for identity in (unit.trajectory_id for unit in units if unit.trajectory_id in suspicions):
             trial = trials[identity]
             task = tasks[trial.task_id]
+            # the trial itself may be a success, which is no departure from itself
+            others = [
+                one
+                for name, one in successes.items()
+                if one.task_id == trial.task_id and name != identity
+            ]
             told = dict.fromkeys(self._siblings(shard).get(identity, ()), SIBLING)
-            suspected = suspicions[identity]
-            rules = self._proposed(trial, suspected)
-            if first is not None:
-                wanted = first[identity].union(suspected)
-                rules = {turn: rule for turn, rule in rules.items() if turn in wanted}
+            rules = proposed(
+                trial,
+                others,
+                self.proposals.per_trajectory,
+                suspicions[identity],
+                drops.get(identity, ()),
+                list(self.retries.get(identity, ())),
+            )
             steps = told if self.alternatives_from == (TRIALS,) else {**told, **rules, **told}
             steps = dict(islice(steps.items(), self.proposals.per_trajectory))
 
@@ -162,41 +169,6 @@ class CriticalStep(Study):
                     found.append(Unit(BranchPoint(trial, turn), rule, turn in controlled, task))
 
         return found
-
-    def _proposed(self, trial: Trajectory, suspected: Sequence[int] = ()) -> dict[int, str]:
-        """The steps of a trial that rules or a judge propose, the best first; all of them where
-        acts are limited, since others of the task may take some.
-        """
-        identity = trial.trajectory_id
-        # the trial itself may be a success, which is no departure from itself
-        others = [
-            one
-            for name, one in self.successes.items()
-            if one.task_id == trial.task_id and name != identity
-        ]
-        drops = self.drops.get(identity, ())
-        pivots = list(self.retries.get(identity, ()))
-        settings = self.proposals
-        most = settings.per_trajectory if settings.per_act is None else len(trial.turns)
-        return proposed(trial, others, most, suspected, drops, pivots)
-
-    def _first_acts(
-        self, shard: ShardContext, tasks: frozenset[str]
-    ) -> Mapping[str, frozenset[int]] | None:
-        """The steps of these tasks' trials, each act in at most `per_act` of them; None without
-        such a limit.
-        """
-        per_act = self.proposals.per_act
-        if per_act is None:
-            return None
-
-        # whichever trials a shard holds, all of the task are looked at, in the same order
-        planned = {unit.trajectory_id for unit in self.units(shard)}
-        rows = [row for row in self.base(shard).rows if row.task_id in tasks]
-        order = [row.trajectory_id for row in rows if row.trajectory_id in planned]
-        trials = shard.trials(order)
-        listed = {one: (trials[one], self._proposed(trials[one])) for one in order}
-        return first_acts(listed, self.proposals.per_trajectory, per_act)
 
     def _drawn(self, items: Iterable[T], *about: object) -> list[T]:
         """Draws an order for the control."""

@@ -9,8 +9,6 @@ class Proposals(BaseModel):
     """At most so many steps of a trajectory, and so many alternatives of each, drawn at most
     `samples` times from each source.
 
-    `per_act`: in at most so many trials of a task the same act of the policy is tested, the earlier
-    trials first; left out, in all. What a judge or other trials suggest is tested all the same.
     `from`: steps of failed trials, or of successful ones too; the stage never looks at truncated
     and invalid trials.
     """
@@ -20,5 +18,4 @@ class Proposals(BaseModel):
     per_trajectory: int = Field(default=3, ge=1, le=100)
     alternatives: int = Field(default=2, ge=1, le=10)
     samples: int = Field(default=5, ge=1, le=100)
-    per_act: int | None = Field(default=None, ge=1)
     source: Literal["failed", "all"] = Field(default="failed", alias="from")

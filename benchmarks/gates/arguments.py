@@ -166,8 +166,8 @@ def rows(count: int = COUNT, most: int | None = MOST) -> list[Rate]:
     found += [*dropped("commands by hand", by_hand), *missed_in_code("commands by hand", by_hand)]
 
     for source, folders in REAL.items() if DATA.is_dir() else ():
-        each = None if most is None else most // len(folders)
-        by_folder = [_drawn([one for one in real([name]) if one.turns], each) for name in folders]
+        few = None if most is None else most // len(folders)
+        by_folder = [_drawn([one for one in real([name]) if one.turns], few) for name in folders]
         episodes = list(chain.from_iterable(by_folder))
         alarms = sum(map(leaking, by_folder))
         found += dropped(source, episodes, honest=False)

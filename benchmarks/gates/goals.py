@@ -1,6 +1,8 @@
 """`python -m benchmarks.gates.goals`: how often a task of an exploration is solved by its world's
 expert from texts that are not its goal: another task's goal, letters, nothing, its words in another
-order, one value exchanged. Baseline: an expert that plans from the script passes all of them.
+order, one value of a request exchanged, another customer's name over a request that changes
+something (what anybody may look up has the same answer for all). Baseline: an expert that plans from
+the script passes all of them.
 """
 
 import asyncio
@@ -14,15 +16,18 @@ from synth.envs.world import EnvEntry
 from synth.flows.parts import world
 from synth.schemas import Draft, NoGoal, Task, Window
 from synth.stats.intervals import clopper_pearson
+from synth.synthesizers.reverse.check_predicates import check_in
 from synth.synthesizers.reverse.deriving import exploration_tasks
 from synth.synthesizers.reverse.exploration import Experience
 from synth.synthesizers.reverse.goal_tests import passes_with
 from synth.synthesizers.reverse.ground import Ground
 
-EXPLORATIONS = {"storefront": 20, "sql": 24, "textworld": 5}
+EXPLORATIONS = {"storefront": 36, "sql": 36, "textworld": 5}
 MOST_TURNS = 60
 VALUE = re.compile(r"\b[A-Z]{1,2}-\d+\b|\b[A-Z]{3,}\d+\b|(?<=[a-z] )\d+\b|(?<=[a-z] )[A-Z][a-z]+\b")
 """Ids, codes, numbers and names inside a sentence; not the numbers of a list."""
+REQUESTS = re.compile(r"^1\. ", re.MULTILINE)
+"""Where the requests of a goal begin that says first who speaks."""
 TARGET = "<= 5 %"
 
 
@@ -65,15 +70,21 @@ def texts_of(task: Task, tasks: Sequence[Task], number: int) -> Iterator[tuple[s
     if drawn != words:
         yield "shuffled words pass", " ".join(drawn)
 
-    swapped = _swapped(goal, others, draw)
+    begun = REQUESTS.search(goal)
+    start = 0 if begun is None else begun.start()
+    swapped = _swapped(goal, others, draw, range(start, len(goal)))
 
     if swapped is not None:
         yield "one value swapped passes", swapped
 
+    named = _swapped(goal, others, draw, range(start))
+    if named is not None and task.check is not None and check_in(task).required:
+        yield "another customer's name passes", named
 
-def _swapped(goal: str, others: Sequence[str], draw: Random) -> str | None:
-    """The goal with one of its values exchanged for one of the same form in another goal."""
-    places = list(VALUE.finditer(goal))
+
+def _swapped(goal: str, others: Sequence[str], draw: Random, where: range) -> str | None:
+    """The goal with one of its values there exchanged for one of the same form in another goal."""
+    places = [one for one in VALUE.finditer(goal) if one.start() in where]
     draw.shuffle(places)
     known = {value for other in others for value in VALUE.findall(other)}
 

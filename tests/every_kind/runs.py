@@ -36,6 +36,7 @@ def quickstart_with_every_kind() -> Flow:
     changed = {
         "reverse_task": {"reverse_task": {"explorations": 3}},
         "rollout": {"rollout": {"trials": 4}},
+        "failure_injection": {"failure_injection": {"per_task": 2}},
         "export": {"export": {"kinds": KINDS, "include_scripted": True}},
     }
     kept = [changed.get(name, stage) for name, stage in stages.items() if name != "report"]

@@ -185,9 +185,12 @@ def _not_told(
     of_it = [tell for tell in tells if (tell.text, FACTS[tell.tool][0]) == (fact.about, fact.type)]
     # what was taken back was not told: the last value of each name counts
     last = {tell.tool: tell for tell in of_it}
-    seen = [event.turn for event in events if shows(event, fact)]
+    # events stand in order, so the first is the earliest
+    seen = next((event.turn for event in events if shows(event, fact)), None)
 
-    if not any(tell.told == fact.value and seen and tell.turn > seen[0] for tell in last.values()):
+    if not any(
+        tell.told == fact.value and seen is not None and tell.turn > seen for tell in last.values()
+    ):
         early = any(tell.told == fact.value for tell in of_it)
 
         return f"not told: {what}" + ", but before it was seen, or taken back" * early
@@ -202,9 +205,11 @@ def _not_told(
 
 def shows(event: Event, fact: ToldFact) -> bool:
     """Whether a tool's answer holds what a fact is about, and its value."""
-    values = list(leaves(event.result))
+    if event.kind != "call" or event.tool in TALKS:
+        return False
 
-    if event.kind != "call" or event.tool in TALKS or fact.about not in values:
+    values = leaves(event.result)
+    if fact.about not in values:
         return False
 
     if fact.type == "money":

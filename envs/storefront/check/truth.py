@@ -104,7 +104,7 @@ class _Facts:
     def _shown_of(self, orders: tuple[str, ...], turn: int) -> Iterator[int]:
         """The amounts, in cents, that answers about these orders showed; of all, without any."""
         for event in self._calls:
-            values = list(leaves(event.result))
+            values = leaves(event.result)
 
             if event.turn <= turn and (not orders or not set(orders).isdisjoint(values)):
                 yield from (round(v * 100) for v in values if isinstance(v, int | float))

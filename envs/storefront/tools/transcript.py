@@ -3,7 +3,7 @@ read; and the log of its events: what was called, told and agreed to, said and h
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -116,13 +116,27 @@ def decoded(text: str) -> dict[str, Any] | None:
         return None
 
 
-def leaves(value: Any) -> Iterator[Any]:
-    """All texts, numbers and other scalars inside of a tool's arguments or answer."""
-    if isinstance(value, Mapping | list | tuple):
-        for inner in value.values() if isinstance(value, Mapping) else value:
-            yield from leaves(inner)
+def leaves(value: Any) -> list[Any]:
+    """All texts, numbers and other scalars inside of a tool's arguments or answer, in order."""
+    found: list[Any] = []
+    _collect(value, found.append)
+    return found
+
+
+def _collect(value: Any, add: Callable[[Any], None]) -> None:
+    """Adds the scalars; a check looks at each value of an episode, so the common types come
+    first.
+    """
+    if value is None or isinstance(value, str | int | float):
+        add(value)
+    elif isinstance(value, dict | Mapping):
+        for inner in value.values():
+            _collect(inner, add)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            _collect(inner, add)
     else:
-        yield value
+        add(value)
 
 
 def exchanged(turns: Iterable[Turn]) -> list[Exchange]:

@@ -9,8 +9,8 @@ import msgspec
 
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
-from synth.text.control_tokens import Change
 from synth.text.leaks.canary import betrayed, canary_of
+from synth.text.transcript.message_texts import Change
 
 CANARY = "canary_of_guidance"
 """The reason of such a row."""

@@ -12,7 +12,7 @@ from synth.ledger.redactions import RedactionsFound, found_in_decisions
 from synth.ledger.views import LedgerConnection
 from synth.schemas import Trajectory
 from synth.set_aside import SetAside
-from synth.text.redaction.findings import RedactionFinding, redacted, values_of
+from synth.text.redaction.findings import RedactionFinding, found_in, redacted, values_of
 from synth.text.redaction.quoted_values import QuotedValues
 
 _GOALS = "SELECT task_id, goal FROM tasks WHERE goal IS NOT NULL AND task_id IN (SELECT unnest(?))"
@@ -38,6 +38,8 @@ class StandIns:
         self._values: defaultdict[str, dict[str, str]] = defaultdict(dict)
         self._scan, self._finder = (None, None) if flow is None else (flow.scan, flow.finder)
         self._quoted = lru_cache(maxsize=64)(self._known_of)
+        # half of the details of a run say what others have said, whatever task they are about
+        self._found = lru_cache(maxsize=1 << 14)(found_in)
         self.findings = 0
 
     def taken_out(
@@ -116,4 +118,4 @@ class StandIns:
 
     def _known_of(self, task_id: str) -> QuotedValues:
         known: Mapping[str, str] = self._values.get(task_id, {})
-        return QuotedValues(known, self._finder)
+        return QuotedValues(known, self._finder, self._found)
