@@ -27,8 +27,8 @@ def plain_key(key: str) -> str:
 
 
 def in_lines(text: str, names: Sequence[str]) -> dict[str, Any] | None:
-    """The values of a text by name; None where one of the names is
-    missing or stands twice, and where JSON begins in the text: a part of it is never read.
+    """The values of a text by name; None where one of the names is missing or stands twice, and
+    where JSON begins in the text: a part of it is never read.
     """
     if not names or text.lstrip().startswith(("{", "[")):
         return None
