@@ -51,7 +51,16 @@ WORLDS = (
         },
     ),
     World("sql", {"name": "sql", "tasks": 1, "level": 0.0}, _LARGE),
-    World("storefront", {"name": "storefront", "tasks": 1, "level": 0.0}, _LARGE),
+    World(
+        "storefront",
+        {"name": "storefront", "tasks": 1, "level": 0.0},
+        # 4,400 tokens of policy and tools a prompt: as many seconds as all else, with two trials
+        {
+            **_LARGE,
+            "rollout": {"trials": 1, "limits": {"max_turns": 2}},
+            "rank_surprisal": None,
+        },
+    ),
 )
 EVERYWHERE = {
     "reverse_task": {"explorations": 1, "tasks": 1, "windows": 1},

@@ -71,7 +71,7 @@ def missed(rows: Sequence[Row]) -> list[str]:
     """What a run over all worlds must come to, and did not."""
     found = [
         f"no row of kind {kind} over all worlds"
-        for kind in ("sft", "dpo")
+        for kind in KINDS
         if not sum(one.rows[kind] for one in rows)
     ]
     found += [f"{one.world}: {one.faults} trials are faults" for one in rows if one.faults]

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from synth.models.refused_features import FORM
 from synth.schemas import Sampling
 
-CHARACTERS = 3
-"""Per token, as a small model writes: English has four, noise fewer."""
+CHARACTERS = 2
+"""Per token, as a small model writes: English has four, noise and numbers one or two."""
 SHORTEST = 24
 """The least characters that a text is left."""
 FEWEST, EACH = 4, 40

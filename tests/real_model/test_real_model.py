@@ -56,9 +56,11 @@ def test_rows_are_asked_for_over_all_worlds_and_solved_trials_too() -> None:
     none = replace(ROW, world="storefront", solved=0, rows=dict.fromkeys(KINDS, 0))
     assert missed([ROW, none]) == []
     assert missed([none]) == [
-        "no row of kind sft over all worlds",
-        "no row of kind dpo over all worlds",
+        *(f"no row of kind {kind} over all worlds" for kind in KINDS),
         "no trial was solved in any world",
+    ]
+    assert missed([replace(none, rows={**ROW.rows, "attribution": 0}, solved=1)]) == [
+        "no row of kind attribution over all worlds"
     ]
     assert missed([replace(ROW, faults=1)]) == ["storeroom: 1 trials are faults"]
 

@@ -21,6 +21,8 @@ FROM_A_SERVER_ALONE = "needs a server (engine vllm or vllm_local): LLM.chat does
 Body = dict[str, Any]
 Request = dict[str, Any]
 Lines = queue.SimpleQueue[Request | None]
+REFUSED = (ValueError, TypeError, LookupError, RuntimeError, AttributeError)
+"""What vLLM raises of a request; whatever else it raises ends the process, which is started again."""
 GATHER_S = 0.02
 """For so long a batch waits for a further line."""
 
@@ -99,7 +101,7 @@ def played(llm: Any, group: Sequence[Request], play: Any) -> Iterator[Body]:
     """The answers to a group; where the whole of it is refused, each by itself."""
     try:
         bodies = play(llm, [one["body"] for one in group])
-    except Exception as error:  # noqa: BLE001 - vLLM raises of many kinds
+    except REFUSED as error:
         if len(group) == 1:
             yield failed(group[0], 400, f"{error}")
         else:

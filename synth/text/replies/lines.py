@@ -7,8 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-import yaml
-
+from synth.schemas import ConfigError, read_yaml
 from synth.text.replies.loose_json import LooseJSONError, loose_json
 
 IN_LINES = "json_read_from_lines"
@@ -27,36 +26,9 @@ def plain_key(key: str) -> str:
     return re.sub(r"[\W_]+", "", key).casefold()
 
 
-class _ScalarsOfJSON(yaml.SafeLoader):
-    """YAML with the scalars of JSON alone: `no` is a word, and a date is one too."""
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        """A part that stands for another is refused: a few lines of them are a billion values."""
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.YAMLError("a reference to another part")
-        return super().compose_node(parent, index)
-
-
-_ScalarsOfJSON.yaml_implicit_resolvers = {}
-_ScalarsOfJSON.add_implicit_resolver(
-    "tag:yaml.org,2002:null", re.compile(r"(?:null|~|)\Z"), ["n", "~", ""]
-)
-_ScalarsOfJSON.add_implicit_resolver(
-    "tag:yaml.org,2002:bool", re.compile(r"(?:true|false)\Z"), ["t", "f"]
-)
-_ScalarsOfJSON.add_implicit_resolver(
-    "tag:yaml.org,2002:int", re.compile(r"-?(?:0|[1-9][0-9]*)\Z"), list("-0123456789")
-)
-_ScalarsOfJSON.add_implicit_resolver(
-    "tag:yaml.org,2002:float",
-    re.compile(r"-?(?:0|[1-9][0-9]*)\.[0-9]+(?:[eE][-+]?[0-9]+)?\Z"),
-    list("-0123456789"),
-)
-
-
 def in_lines(text: str, names: Sequence[str]) -> dict[str, Any] | None:
-    """The values of a text by name; None where one of the names is
-    missing or stands twice, and where JSON begins in the text: a part of it is never read.
+    """The values of a text by name; None where one of the names is missing or stands twice, and
+    where JSON begins in the text: a part of it is never read.
     """
     if not names or text.lstrip().startswith(("{", "[")):
         return None
@@ -71,8 +43,8 @@ def in_lines(text: str, names: Sequence[str]) -> dict[str, Any] | None:
 def _as_yaml(text: str, plain: dict[str, str]) -> dict[str, Any] | None:
     """The mapping that the whole of a text is."""
     try:
-        value = yaml.load(text, Loader=_ScalarsOfJSON)
-    except (yaml.YAMLError, RecursionError, ValueError):
+        value = read_yaml(text, "reply")
+    except ConfigError:
         return None
     if not isinstance(value, dict) or not _is_json(value):
         return None
