@@ -6,6 +6,7 @@ from collections.abc import (
     Sequence,
 )
 from functools import cache, partial
+from inspect import signature
 from typing import Any
 
 from synth.boundary import guard
@@ -80,13 +81,18 @@ def make_tasks(
 ) -> Sequence[Task]:
     """Tasks with these settings.
 
-    Raises `ConfigError` for a gold call that no tool takes, and pydantic's `ValidationError` for
-    settings that the environment does not have.
+    Raises `ConfigError` for a gold call that no tool takes and for a `tasks` with other parameters,
+    and pydantic's `ValidationError` for settings that the environment does not have.
     """
 
-    env = opened(kind, name, config)
+    env, where = opened(kind, name, config), f"{kind.__qualname__}.tasks"
     env._seed = seed
-    made, where = list(env.tasks(seed, count)), f"{kind.__qualname__}.tasks"
+    try:  # by name: whoever swaps the two would make other tasks each time, and not know why
+        signature(env.tasks).bind(seed=seed, count=count)
+    except TypeError as error:
+        raise ConfigError(f"{where} is called with seed and count: {error}") from None
+
+    made = list(env.tasks(seed=seed, count=count))
     # what is no task at all is for the caller to refuse
     gold = [task.gold or () for task in made if isinstance(task, Task)]
     for call in (call for calls in gold for call in calls):

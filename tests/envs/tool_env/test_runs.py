@@ -262,3 +262,21 @@ def test_tasks_that_are_none_are_refused_in_one_line() -> None:
         r"Task.identified\)",
     ):
         Bindings({name: SaidByUser(name)}).make_tasks(name, {}, 1, 1)
+
+
+class Swapped(Lamp):
+    def tasks(self, count: int, seed: int) -> Any:  # type: ignore[override]
+        required = Require("lamp", "on")
+        return [Task.new(self, seed + i, "On, please.", required) for i in range(count)]
+
+
+class Misnamed(Lamp):
+    def tasks(self, first: int, count: int) -> Any:
+        return []
+
+
+def test_tasks_get_seed_and_count_by_name_or_one_line_that_says_so() -> None:
+    swapped = world_of(Swapped).make_tasks({}, 40, 2)
+    assert [task.seed for task in swapped] == [40, 41]
+    with pytest.raises(ConfigError, match=r"Misnamed.tasks is called with seed and count: missing"):
+        world_of(Misnamed).make_tasks({}, 40, 2)
