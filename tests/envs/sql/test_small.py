@@ -1,7 +1,10 @@
 """Small databases, which show what the large ones of a check hide."""
 
 import asyncio
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -15,7 +18,7 @@ from synth.envs.sql.database.schema import ColumnSpec, Database, TableSpec
 from synth.envs.sql.database.small import MOST_SMALL, small
 from synth.envs.sql.database.sources import Made, SqlConfig
 from synth.envs.sql.mutants import mutants
-from synth.envs.sql.world import WORLD
+from synth.envs.sql.world import WORLD, WORLD_OF_FILE
 from synth.schemas import Task
 
 MANY = 'SELECT t."city", COUNT(*) FROM "guest" AS t GROUP BY t."city" HAVING COUNT(*) >= {}'
@@ -107,3 +110,19 @@ def test_who_writes_the_query_another_way_is_not_refused_for_it() -> None:
         ddl = Made(SqlConfig()).database(task.seed).ddl
         ((tool, sql),) = Reader(ddl).statements(task.goal)
         assert asyncio.run(passes(task, tool, sql)), task.goal
+
+
+@pytest.mark.slow
+def test_a_file_with_an_empty_table_and_days_without_end_has_tasks(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "own.db")) as made:
+        made.execute("CREATE TABLE guest(id INTEGER PRIMARY KEY, city TEXT, until TEXT)")
+        made.execute("CREATE TABLE stay(id INTEGER PRIMARY KEY, guest REFERENCES guest(id))")
+        ends = ("2024-01-01", "2023-05-06", "9999-12-31")
+        rows = [(at, ("Oslo", "Rome", "Bern")[at % 3], ends[at % 7 % 3]) for at in range(1, 40)]
+        made.executemany("INSERT INTO guest VALUES (?, ?, ?)", rows)
+        made.commit()
+
+    start = WORLD_OF_FILE.start
+    assert start is not None
+    world = start.bound(start.settings(database=str(tmp_path / "own.db")))
+    assert len(world.make_tasks({"kinds": ["question"], "level": 0.3}, 1, 6)) == 6
