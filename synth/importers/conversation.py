@@ -105,8 +105,7 @@ class ConversationBuilder:
 
             turns.append(replace(turn, **stated))
 
-        if any(turn.tool_calls for turn in turns):  # who calls tools at all writes no examples
-            turns = [_unplayed(turn) for turn in turns]
+        turns = _without_unplayed(turns)
         heard = [read.opening, *(turn.observations for turn in turns)]
         unseen = (any(_UNSEEN.search(one.content) for one in told) for told in heard)
         # before each turn: was anything unseen?
@@ -116,8 +115,14 @@ class ConversationBuilder:
         return replace(read, turns=tuple(turns))
 
 
+def _without_unplayed(turns: list[Turn]) -> list[Turn]:
+    """The turns, those masked that write a call and make none: who calls tools at all writes no
+    examples.
+    """
+    return list(map(_unplayed, turns)) if any(turn.tool_calls for turn in turns) else turns
+
+
 def _unplayed(turn: Turn) -> Turn:
-    """The turn, masked where it writes a call and makes none."""
     makes = turn.tool_calls or turn.mask is not None
     return turn if makes or not writes_a_call(turn.content) else replace(turn, mask=UNPLAYED_MASK)
 

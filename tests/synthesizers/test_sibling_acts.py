@@ -127,7 +127,7 @@ def pairs_of(databases: Path, into: Path, *labels: Path) -> tuple[Any, set[str]]
 def test_in_a_world_whose_acts_cannot_be_undone_logs_lead_to_confirmed_pairs(
     databases: Path, tmp_path: Path
 ) -> None:
-    """A row that is changed stays so: trials that did it failed, and whoever does it again fails."""
+    """A row that is changed stays so, and whoever changes it again fails again."""
     dpo, tests = pairs_of(databases, tmp_path / "mine")
     assert dpo["rows"] >= 1
     assert "confirmed" in tests

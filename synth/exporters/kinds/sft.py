@@ -150,17 +150,15 @@ def chat_counts(row: SftRow, tally: ExportCounts) -> Mapping[str, int]:
     turns without loss.
     """
     whole, loss = row.turn is None, loss_characters(row)
-    own = row.trajectory.turns[row.since :] if whole else ()
-    calls = [call for turn in own for call in turn.tool_calls]
     counts = Counter(
         trained_turns=len(row.trained),
         loss_characters=loss,
-        unparsed_calls=sum(call.parse_error is not None for call in calls),
+        unparsed_calls=_unparsed(row),
         # it calls tools, and the schemas that the model was shown are not known
         without_tools=not row.trajectory.tools and any(m.get("tool_calls") for m in row.messages),
         without_prompt=row.messages[0]["role"] != "system",
         private_thoughts=has_private_thoughts(row.trajectory),
-        json_answers=any(is_json_object(row.messages[at]["content"]) for at in trained_places(row)),
+        json_answers=_answers_in_json(row),
         tool_endings=whole and row.messages[-1]["role"] == "tool",
         inferred_tools=row.inferred_tools,
         joined=row.joined,
@@ -176,6 +174,16 @@ def chat_counts(row: SftRow, tally: ExportCounts) -> Mapping[str, int]:
         counts.update(MASKED + why for turn, why in row.masked.items() if turn >= row.since)
 
     return counts
+
+
+def _unparsed(row: SftRow) -> int:
+    """Calls with broken arguments that no earlier row of the trajectory holds."""
+    own = row.trajectory.turns[row.since :] if row.turn is None else ()
+    return sum(call.parse_error is not None for turn in own for call in turn.tool_calls)
+
+
+def _answers_in_json(row: SftRow) -> bool:
+    return any(is_json_object(row.messages[at]["content"]) for at in trained_places(row))
 
 
 def chat_texts(row: SftRow, form: Form, change: Change) -> SftRow:

@@ -11,7 +11,7 @@ from synth.importers.records import Object, is_object
 Chunks = Sequence[Object]
 _TEXTS = ("content", "reasoning_content", "reasoning", "refusal")
 _DELTAS = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
-_ENDED = ("response.completed", "response.incomplete", "response.failed")
+_LAST = ("response.completed", "response.incomplete", "response.failed")
 
 
 def assembled(value: Any) -> Any:
@@ -93,25 +93,29 @@ def _anthropic(chunks: Chunks) -> Object:
     begun = (one["message"] for one in chunks if is_object(one.get("message"), "role"))
     message: Object = next(begun)
     blocks: dict[int, Object] = {}
-    pieces: dict[int, str] = {}
     for one in chunks:
         at, delta = one.get("index", 0), one.get("delta") or {}
         if one.get("type") == "content_block_start":
-            blocks[at] = dict(one["content_block"])
+            blocks[at] = {"pieces": "", **one["content_block"]}
         elif one.get("type") == "content_block_delta" and at in blocks:
-            pieces[at] = pieces.get(at, "") + (delta.get("partial_json") or "")
-            key = _DELTAS.get(delta.get("type", ""))
-            if key is not None:
-                blocks[at][key] = (blocks[at].get(key) or "") + delta.get(key, "")
+            _grow(blocks[at], delta)
         elif one.get("type") == "message_delta":
-            message = message | delta
             usage = (message.get("usage") or {}) | (one.get("usage") or {})
-            message |= {"usage": usage}
+            message = message | delta | {"usage": usage}
 
-    for at, text in pieces.items():
-        if text:
-            blocks[at]["input"] = json.loads(text)
-    return message | {"content": [blocks[at] for at in sorted(blocks)]}
+    return message | {"content": [_ended(blocks[at]) for at in sorted(blocks)]}
+
+
+def _grow(block: Object, delta: Object) -> None:
+    block["pieces"] += delta.get("partial_json") or ""
+    key = _DELTAS.get(delta.get("type", ""))
+    if key is not None:
+        block[key] = (block.get(key) or "") + delta.get(key, "")
+
+
+def _ended(block: Object) -> Object:
+    pieces = block.pop("pieces")
+    return block | {"input": json.loads(pieces)} if pieces else block
 
 
 def _is_responses(chunks: Chunks) -> bool:
@@ -121,7 +125,7 @@ def _is_responses(chunks: Chunks) -> bool:
 def _responses(chunks: Chunks) -> Object:
     """The API repeats the whole response in the event that ends it."""
     for one in reversed(chunks):
-        if one.get("type") in _ENDED and isinstance(one.get("response"), dict):
+        if one.get("type") in _LAST and isinstance(one.get("response"), dict):
             found: Object = one["response"]
             return found
     raise ValueError("a stream of the Responses API without the event that ends it")

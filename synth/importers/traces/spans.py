@@ -99,11 +99,10 @@ def _span(record: Record, value: Object, shared: Object) -> TraceSpan:
         for one in value.get("events") or ()
         if isinstance(one, dict)
     ]
-    named = (value.get("name"), value.get("eventName"), inside(attributes, "event.name"))
-    name = str(next(filter(None, (*named, attributes.get("event.name"))), ""))
-    return TraceSpan(
-        record, str(trace) if trace else None, name, str(start), nested(attributes), events
-    )
+    named = (value.get("name"), value.get("eventName"), attributes.get("event.name"))
+    name = str(next(filter(None, named), ""))
+    trace = str(trace) if trace else None
+    return TraceSpan(record, trace, name, str(start), nested(attributes), events)
 
 
 _STARTS = (

@@ -53,10 +53,9 @@ def mixed_groups(ledger: Ledger) -> dict[str, list[SeenTrial]]:
     came_of: defaultdict[str, set[Outcome]] = defaultdict(set)
 
     for one in ledger.trajectories(wanted):
-        if one.outcome.value in _DECIDED and one.synthesizer not in EVIDENCE:
+        if one.synthesizer not in EVIDENCE and one.outcome.value in _DECIDED:
             came_of[one.task_id].add(one.outcome)
-            if _is_trial(one):
-                groups[one.task_id].append(trial_of(one))
+            groups[one.task_id] += [trial_of(one)] if _is_trial(one) else []
 
     return {
         task: sorted(groups[task], key=lambda trial: trial.identity)

@@ -236,7 +236,8 @@ def test_an_object_as_python_prints_it_is_a_call_between_tags(tmp_path: Path) ->
 def test_chatml_in_one_text_is_a_chat(tmp_path: Path) -> None:
     text = (
         "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nRain?<|im_end|>\n"
-        '<|im_start|>assistant\n<tool_call>\n{"name": "rain", "arguments": {}}\n</tool_call><|im_end|>\n'
+        '<|im_start|>assistant\n<tool_call>\n{"name": "rain", "arguments": {}}\n'
+        "</tool_call><|im_end|>\n"
         "<|im_start|>user\n<tool_response>\nyes\n</tool_response><|im_end|>\n"
         "<|im_start|>assistant\nYes.<|im_end|>\n"
     )

@@ -49,14 +49,15 @@ BLOCKS: list[dict[str, Any]] = [
 ]
 PARTS = [{"text": "Let me see."}, {"functionCall": {"name": "rain", "args": {"city": "Ulm"}}}]
 GEMINI = [{"candidates": [{"content": {"role": "model", "parts": [part]}}]} for part in PARTS]
+TEXT = {"type": "output_text", "text": "Let me see."}
 ITEMS = {
     "object": "response",
     "model": "m-1",
     "output": [
-        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Let me see."}]},
+        {"type": "message", "role": "assistant", "content": [TEXT]},
         {"type": "function_call", "call_id": "c1", "name": "rain", "arguments": '{"city": "Ulm"}'},
     ],
-}  # fmt: skip
+}
 EVENTS = [
     {"type": "response.created", "response": {"object": "response", "output": []}},
     {"type": "response.output_text.delta", "delta": "Let"},
