@@ -7,7 +7,6 @@ import msgspec
 
 from synth.schemas.strict_record import StrictRecord
 
-
 JUDGED = "judged"
 """In the detail of a verdict that rests on a model: how far that one agrees with what is known."""
 
