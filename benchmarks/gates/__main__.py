@@ -46,12 +46,14 @@ def main(given: Sequence[str] | None = None) -> int:
     if unknown:
         parser.error(f"{unknown[0]} is no part; known: {', '.join(PARTS)}")
 
-    failed, printed = 0, False
+    return 1 if _shown(asked.parts or PARTS, asked.at_once) else 0
+
+
+def _shown(names: Sequence[str], at_once: int) -> int:
+    """Measures and prints; how many parts failed."""
+    failed, head = 0, 0
     # a part that changes what its process knows (the state folder, caches) is alone in its own
-    with ProcessPoolExecutor(
-        asked.at_once, get_context("spawn"), max_tasks_per_child=1
-    ) as processes:
-        names = asked.parts or PARTS
+    with ProcessPoolExecutor(at_once, get_context("spawn"), max_tasks_per_child=1) as processes:
         for name, running in [(name, processes.submit(measured, name)) for name in names]:
             try:
                 rates, seconds = running.result()
@@ -60,12 +62,11 @@ def main(given: Sequence[str] | None = None) -> int:
                 failed += 1
                 continue
 
-            lines = list(table(rates))
-            print("\n".join(lines[2:] if printed else lines), flush=True)
+            print("\n".join([*table(rates)][head:]), flush=True)
             print(f"{name}: {seconds:.0f} s", file=sys.stderr, flush=True)
-            printed = True
+            head = 2
 
-    return 1 if failed else 0
+    return failed
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """Arguments by kind: honest episodes that are dropped, unguided ones that are called leaking, and
 invented values that pass; the trivial gate beside: every argument must stand verbatim.
 
-Run: `python -m benchmarks.gates.arguments [--all] [--pairs REQUESTS COMMANDS]`. Of real trajectories
-`MOST` of a source are drawn, or all are taken (half an hour); pairs are two files, line by line: what
-was asked in words, and a command line that does it.
+Run: `python -m benchmarks.gates.arguments [--all] [--pairs REQUESTS COMMANDS]`. Of real
+trajectories `MOST` of a source are drawn, or all are taken (half an hour); pairs are two files,
+line by line: what was asked in words, and a command line that does it.
 """
 
 import argparse

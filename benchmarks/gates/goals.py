@@ -1,8 +1,8 @@
 """`python -m benchmarks.gates.goals`: how often a task of an exploration is solved by its world's
 expert from texts that are not its goal: another task's goal, letters, nothing, its words in another
 order, one value of a request exchanged, another customer's name over a request that changes
-something (what anybody may look up has the same answer for all). Baseline: an expert that plans from
-the script passes all of them.
+something (what anybody may look up has the same answer for all). Baseline: an expert that plans
+from the script passes all of them.
 """
 
 import asyncio

@@ -130,13 +130,17 @@ class ExportCounts(LeftOut):
             (self.masked if masked else self.counts)[name.removeprefix(MASKED)] += count
 
         self.seen.add(known)
-        self.judged.update(filter(None, [getattr(row, "judged", "")]))
-        with suppress(TypeError):
-            self.evidence[evidence_of(row)] += 1
+        self._count_evidence(row)
 
         for column, counter in self.composition.items():
             if hasattr(lineage, column):
                 counter[str(getattr(lineage, column) or "none")] += 1
+
+    def _count_evidence(self, row: Any) -> None:
+        """Adds what the row rests on, and the model whose judgement let it in."""
+        self.judged.update(filter(None, [getattr(row, "judged", "")]))
+        with suppress(TypeError):
+            self.evidence[evidence_of(row)] += 1
 
     def loss(self) -> tuple[int, str]:
         """(size of what carries loss, its unit): tokens where a tokenizer was given, else

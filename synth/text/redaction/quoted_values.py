@@ -16,8 +16,8 @@ FoundIn = Callable[[str, Finder], Sequence[Span]]
 class QuotedValues:
     """Knows values, whatever case their letters have, and what shall stand there instead.
 
-    A `finder` looks for more, by `found`: who asks of many texts that are alike may remember what it
-    says.
+    A `finder` looks for more, by `found`: who asks of many texts that are alike may remember what
+    it says.
     """
 
     def __init__(
