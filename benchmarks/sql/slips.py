@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from synth.envs.sql.database.edges import on_edges
 from synth.envs.sql.database.engines import Sqlite
 from synth.envs.sql.database.results import StatementError, fingerprint
+from synth.envs.sql.database.schema import Database
 from synth.envs.sql.database.small import small
 from synth.envs.sql.database.sources import Made, SqlConfig
 from synth.envs.sql.database.task_databases import TaskDatabases
@@ -69,14 +70,18 @@ async def passes(task: Task, tool: str, sql: str) -> bool:
         await env.close()
 
 
+def elsewhere(source: Made, seed: int, right: str) -> list[Database]:
+    """Databases that nothing was chosen by."""
+    large = [source.database(seed, number) for number in ELSEWHERE]
+    moved = [on_edges(one, right, 9000 + at) for at, one in enumerate(large[:EDGES])]
+    return [*large, *moved, *(small(large[0], right, number) for number in SMALL)]
+
+
 def wrong_slips(task: Task) -> Iterator[tuple[str, str]]:
     """(kind of slip, statement) of those that can be run and are wrong somewhere."""
     source, right = Made(SqlConfig()), str(task.script["sql"])
     databases = TaskDatabases(source, task.seed, int(task.script["other"]))
-    made = [source.database(task.seed, number) for number in ELSEWHERE]
-    made += [on_edges(one, right, 9000 + at) for at, one in enumerate(made[:EDGES])]
-    made += [small(made[0], right, number) for number in SMALL]
-    others = list(map(Sqlite, made))
+    others = list(map(Sqlite, elsewhere(source, task.seed, right)))
     ordered = "in_order" in str(task.check)
 
     def prints(sql: str) -> object:

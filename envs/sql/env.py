@@ -1,22 +1,15 @@
 """SQL as an environment: a database in memory, four tools, a check of rows and of results."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Sequence
 from random import Random
 
 import msgspec
 
 from synth.envs.echo_check import state_verdicts
+from synth.envs.sql.database.answers import beside, given_by
 from synth.envs.sql.database.engines import Sqlite
-from synth.envs.sql.database.results import (
-    Result,
-    StatementError,
-    fingerprints,
-    shown,
-    with_nothing_as_zero,
-)
-from synth.envs.sql.database.schema import Database, quoted
-from synth.envs.sql.database.small import MOST_SMALL, small
+from synth.envs.sql.database.results import StatementError, fingerprints, shown
+from synth.envs.sql.database.schema import quoted
 from synth.envs.sql.database.sources import DatabaseSource, Engine, SqlConfig
 from synth.envs.sql.database.task_databases import TaskDatabases
 from synth.envs.sql.expert import GoalPlan
@@ -193,7 +186,7 @@ class SqlEnv:
         if self._task is None:
             return UNCLEAR
         if self._plan is None or self._plan.profile != name:
-            databases = TaskDatabases(self._source, self._seed, self._other)
+            databases = TaskDatabases(self._source, self._seed, self._beside.other)
             self._plan = GoalPlan(databases, self._task.goal, name)
 
         plan, seat = self._plan, self._seat
@@ -213,12 +206,7 @@ class SqlEnv:
         """Which database the episode takes place in, and which one stands beside it."""
         self._task = task
         self._seed = (task.seed if task else self._config.explored_seed) % 2**31
-        script = task.script if task else {}
-        other, few = script.get("other", 1), script.get("small", ())
-        self._other = other if isinstance(other, int) else 1
-        few = few if isinstance(few, list) else []
-        self._small = [one for one in few if isinstance(one, int)][:MOST_SMALL]
-        self._right = str(script.get("sql", ""))
+        self._beside = beside(task)
         self._database = self._source.database(self._seed)
 
     async def _begin(self, task: Task | None) -> None:
@@ -287,28 +275,12 @@ class SqlEnv:
         """Takes a query as the answer, if it runs here."""
         found = self._live.query(sql)
         answer = {f"main{kind}": value for kind, value in fingerprints(found).items()}
-        other = self._source.database(self._seed, self._other)
-        answer |= self._given_by(sql, "other", other, lambda result: result)
-        for number in self._small:
-            small_one = small(other, self._right, number)
-            answer |= self._given_by(sql, f"small_{number}", small_one, with_nothing_as_zero)
+        answer |= given_by(sql, self._config, self._source, self._seed, self._beside)
         self._seat.answer = answer
         self._seat.over = True
         order = "in the order given." if " ORDER BY " in sql.upper() else "in any order."
 
         return f"Your answer is taken: {_rows(len(found.rows))}, {order}"
-
-    def _given_by(
-        self, sql: str, name: str, database: Database, said: Callable[[Result], Result]
-    ) -> Mapping[str, str]:
-        """What an answer gives in another database than the agent's."""
-        with closing(self._config.opened(database)) as beside:
-            try:
-                found = fingerprints(said(beside.query(sql)))
-            except StatementError:
-                found = {"": "refused"}
-
-        return {f"{name}{kind}": value for kind, value in found.items()}
 
     def _row_facts(self) -> tuple[dict[str, Scalar], str]:
         """The facts of all rows, with a hash of them; read again after each change."""

@@ -144,15 +144,21 @@ class Drawer:
         if any(isinstance(cell, float) for row in main.rows for cell in row):
             said += grammar().figures
 
+        where = {"main": prints[0], "other": prints[1], **self._on_small(asked, sql, small)}
         suffix = "_in_order" if asked.ordered else ""
-        where = {"id": "0", f"main{suffix}": prints[0], f"other{suffix}": prints[1]}
-        for number in small:
-            with closing(self._databases.small(sql, number)) as one:
-                where[f"small_{number}{suffix}"] = print_of_small(asked, one.query(sql))
-
-        check = Check(required=(RowPredicate("answer", where),), free=ANSWERED)
+        told = {"id": "0", **{f"{name}{suffix}": one for name, one in where.items()}}
+        check = Check(required=(RowPredicate("answer", told),), free=ANSWERED)
 
         return said, check, sql, asked, tuple(small)
+
+    def _on_small(self, asked: SqlRequest, sql: str, few: Sequence[int]) -> Mapping[str, str]:
+        """What is right on small databases, by the names that facts have for them."""
+        found = dict[str, str]()
+        for number in few:
+            with closing(self._databases.small(sql, number)) as one:
+                found[f"small_{number}"] = print_of_small(asked, one.query(sql))
+
+        return found
 
     def _repair(self) -> Drawn | None:
         """A question with a wrong query, and a complaint about what that gives."""

@@ -93,13 +93,8 @@ def other_tests(place: TaskTree) -> OtherTests:
     """The task's failing tests with other expectations, and with other inputs beside them."""
     files, twists, inputs = dict[str, str](), set[str](), list[str]()
     language = LANGUAGES[place.library.engine]
-    for path in sorted({*place.task.test_files, *place.task.hidden}):
-        judged = place.judged_with.get(path) or place.pristine_file(path)
-        if judged is None or not path.endswith(language.endings):
-            continue
-
+    for path, source in _judged_texts(place, language):
         mine = [test for test in place.task.failing if test.partition("::")[0] == path]
-        source = judged.data.decode(errors="replace")
         text, names = language.twisted(source)
         if mine:
             files[path] = text
@@ -114,6 +109,14 @@ def other_tests(place: TaskTree) -> OtherTests:
         frozenset(twists),
         tuple(inputs),
     )
+
+
+def _judged_texts(place: TaskTree, language: TestLanguage) -> Iterator[tuple[str, str]]:
+    """The check's files of tests in a language, with their texts."""
+    for path in sorted({*place.task.test_files, *place.task.hidden}):
+        judged = place.judged_with.get(path) or place.pristine_file(path)
+        if judged is not None and path.endswith(language.endings):
+            yield path, judged.data.decode(errors="replace")
 
 
 def _with_other_inputs(

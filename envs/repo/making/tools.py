@@ -42,8 +42,7 @@ def make_tools(folder: Path) -> None:
     new = folder.with_name(f"{folder.name}.{os.getpid()}.new")
     (new / "lib").mkdir(parents=True)
     (new / "bin").mkdir()
-    (new / "nothing" / "folder").mkdir(parents=True)
-    (new / "nothing" / "file").touch()
+    _write_nothing(new / "nothing")
     for package in packages:
         _copy(package, new / "lib")
     for name, content in inside.items():
@@ -55,6 +54,12 @@ def make_tools(folder: Path) -> None:
     (new / _MADE_OF).write_text(f"{said} {tree_digest(new)}")
     shutil.rmtree(folder, ignore_errors=True)
     new.rename(folder)
+
+
+def _write_nothing(place: Path) -> None:
+    """An empty file and an empty folder, shown in the place of what trees must not see."""
+    (place / "folder").mkdir(parents=True)
+    (place / "file").touch()
 
 
 def _said(

@@ -73,12 +73,18 @@ async def grade_pool(folder: Path, limits: GradeLimits, at_once: int, told: Told
         return task
 
     tasks = await together(graded(task) for task in read_tasks(folder, pool))
+    dropped = _dropped(tasks, limits)
+    take_out(folder, pool, dropped)
+    return GradeTally(tiers=Counter(task.tier for task in tasks), dropped=Counter(dropped.values()))
+
+
+def _dropped(tasks: list[RepoTask], limits: GradeLimits) -> dict[str, str]:
+    """The ids of graded tasks that do not stay, with why."""
     dropped = {task.id: TAKES_WRONG for task in tasks if refused_share(task) < limits.least_refused}
     dropped |= {task.id: BY_HEART for task in tasks if "by_heart" in task.about}
     told_apart = [task for task in tasks if task.id not in dropped]
     dropped |= dict.fromkeys(beyond(told_apart, limits.most_trivial), TOO_EASY)
-    take_out(folder, pool, dropped)
-    return GradeTally(tiers=Counter(task.tier for task in tasks), dropped=Counter(dropped.values()))
+    return dropped
 
 
 def _is_graded(task: RepoTask) -> bool:
