@@ -3,6 +3,7 @@ world or a retry that nobody looked through, they are left out by every kind and
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -26,14 +27,19 @@ def marks_of(ledger: Ledger) -> frozenset[str]:
 
 
 def shows_canary(visit: Callable[[Change], object], marks: frozenset[str]) -> bool:
-    """Whether one of the texts that are visited, or all of them one after the other, hold one."""
-    texts = list[str]()
+    """Whether one of the texts that are visited holds one."""
+    found = list[str | None]()
 
     def look(_: str, value: Any) -> Any:
-        texts.append(value if isinstance(value, str) else msgspec.json.encode(value).decode())
+        text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+        found.append(_betrayed(text, marks))
         return value
 
     if marks:
         visit(look)
 
-    return betrayed("\n".join(texts), marks) is not None
+    return any(found)
+
+
+# rows of one turn each begin alike, and so do the trials of a task
+_betrayed = lru_cache(maxsize=1 << 12)(betrayed)

@@ -5,6 +5,7 @@ from the note, tells nothing of the task, and no agent could say it without havi
 """
 
 import re
+import string
 from collections.abc import Collection
 
 from synth.schemas import content_hash
@@ -13,7 +14,10 @@ PREFIX = "canary"
 _SIGNS = 16
 """Of 4 bits each: that one stands anywhere by chance does not happen."""
 _MARK = re.compile(rf"\({PREFIX}-([0-9a-f]{{{_SIGNS}}})\)\s*\Z")
-_BETWEEN = re.compile(r"[\W_]+")
+_RUN = re.compile(rb"[0-9a-f]{%d,}" % _SIGNS)
+_SIGN = string.ascii_letters + string.digits
+_BETWEEN = bytes(one for one in range(256) if chr(one) not in _SIGN)
+_SMALL = bytes(range(256)).lower()
 
 
 def with_canary(note: str) -> str:
@@ -36,5 +40,7 @@ def betrayed(text: str, marks: Collection[str]) -> str | None:
     """The first of some marks (by their signs) that a text holds, however it is spelled: in
     capitals, with spaces or hyphens between the signs, with or without the word before it.
     """
-    bare = _BETWEEN.sub("", text).casefold() if marks else ""
-    return min((mark for mark in marks if mark in bare), default=None)
+    # rows are long and many: few texts without a mark have so many of its signs in a row
+    bare = text.encode("ascii", "ignore").translate(_SMALL, _BETWEEN) if marks else b""
+    runs = [run.decode() for run in _RUN.findall(bare)]
+    return min((mark for mark in marks if any(mark in run for run in runs)), default=None)
