@@ -17,7 +17,7 @@ from synth.schemas import (
     Episode,
     Policy,
     Task,
-    ToldFact,
+    Tell,
     UnboundError,
     UserScript,
     WriteGoal,
@@ -35,7 +35,7 @@ class Questions:
     """
 
     tools: frozenset[str]
-    elsewhere: Callable[[Task, int], Sequence[ToldFact] | None]
+    elsewhere: Callable[[Task, int], Sequence[Tell] | None]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from synth.schemas.check import Require as Require
 from synth.schemas.check import RowPredicate as RowPredicate
 from synth.schemas.check import Scalar as Scalar
 from synth.schemas.check import SubVerdict as SubVerdict
-from synth.schemas.check import ToldFact as ToldFact
+from synth.schemas.check import Tell as Tell
 from synth.schemas.environment import AgentTurn as AgentTurn
 from synth.schemas.environment import Env as Env
 from synth.schemas.environment import EnvSpec as EnvSpec
@@ -80,7 +80,7 @@ from synth.schemas.outcome import settle as settle
 from synth.schemas.pairs import GUIDED as GUIDED
 from synth.schemas.pairs import KtoLabel as KtoLabel
 from synth.schemas.pairs import PairFamily as PairFamily
-from synth.schemas.pairs import PreferencePair as PreferencePair
+from synth.schemas.pairs import PairLabel as PairLabel
 from synth.schemas.pairs import PrmLabel as PrmLabel
 from synth.schemas.pairs import RowEvidence as RowEvidence
 from synth.schemas.pairs import StepRef as StepRef

@@ -45,7 +45,7 @@ class Require(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return RowPredicate("state", {self.key: self.value})
 
 
-class ToldFact(StrictRecord, frozen=True):
+class Tell(StrictRecord, frozen=True):
     """A value that the agent must tell the user after having observed it; `type` is money, date,
     id, status, number or enum.
     """
@@ -77,7 +77,7 @@ class Check(StrictRecord, frozen=True):
     required: tuple[RowPredicate, ...] = ()
     free: tuple[str, ...] = ()
     protected: tuple[str, ...] = ("*/*/*",)
-    told: tuple[ToldFact, ...] = ()
+    told: tuple[Tell, ...] = ()
     refusals: tuple[Refusal, ...] = ()
     process: tuple[str, ...] = ()
 

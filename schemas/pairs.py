@@ -52,7 +52,7 @@ class PairFamily(StrEnum):
     """
 
 
-class PreferencePair(StrictRecord, frozen=True, kw_only=True):
+class PairLabel(StrictRecord, frozen=True, kw_only=True):
     """One assistant turn against another after the same bytes.
 
     `prefix_policy`, `chosen_policy`, `rejected_policy` name who sampled each (the model, or the

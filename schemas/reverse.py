@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from synth.schemas.check import Facts, Refusal, Scalar, ToldFact
+from synth.schemas.check import Facts, Refusal, Scalar, Tell
 from synth.schemas.environment import AgentTurn, Opening
 from synth.schemas.trajectory import Turn
 
@@ -76,7 +76,7 @@ class Draft(msgspec.Struct, frozen=True):
     structure: str
     script: Mapping[str, Any] = msgspec.field(default_factory=dict)
     env_config: Mapping[str, Any] | None = None
-    told: tuple[ToldFact, ...] = ()
+    told: tuple[Tell, ...] = ()
     refusals: tuple[Refusal, ...] = ()
     process: tuple[str, ...] = ()
     free: tuple[str, ...] = ()

@@ -77,7 +77,7 @@ from synth.schemas.check import CheckResult as CheckResult
 from synth.schemas.check import Require as Require
 from synth.schemas.check import RowPredicate as RowPredicate
 from synth.schemas.check import SubVerdict as SubVerdict
-from synth.schemas.check import ToldFact as ToldFact
+from synth.schemas.check import Tell as Tell
 from synth.schemas.environment import AgentTurn as AgentTurn
 from synth.schemas.environment import Env as Env
 from synth.schemas.environment import EnvSpec as EnvSpec
@@ -109,6 +109,7 @@ from synth.schemas.model import ScoringModel as ScoringModel
 from synth.schemas.outcome import Fault as Fault
 from synth.schemas.outcome import Outcome as Outcome
 from synth.schemas.outcome import Termination as Termination
+from synth.schemas.pairs import PairLabel as PairLabel
 from synth.schemas.policy import Act as Act
 from synth.schemas.policy import Policy as Policy
 from synth.schemas.policy import PolicySpec as PolicySpec

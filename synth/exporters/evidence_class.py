@@ -9,7 +9,7 @@ from synth.loss_turns import IMPORTED
 from synth.pairs.kept_steps import PASSED
 from synth.pairs.observed.pair import ObservedPair
 from synth.pairs.observed.sides import ObservedSide
-from synth.schemas import KtoLabel, Outcome, PreferencePair, PrmLabel, Tier, Trajectory
+from synth.schemas import KtoLabel, Outcome, PairLabel, PrmLabel, Tier, Trajectory
 
 Evidence = Literal["exact", "tested", "counted", "judged", "declared", "observed"]
 """The strongest first. `exact`: a decisive rule, or a flip of a deterministic policy. `tested`: an
@@ -32,7 +32,7 @@ def evidence_of(row: Any) -> Evidence:
     if getattr(row, "judged", None):
         return "judged"
     match about:
-        case PreferencePair():
+        case PairLabel():
             return "exact" if about.evidence.method == _FLIP else "tested"
         case KtoLabel():
             return "exact" if about.method == _FLIP else "tested"

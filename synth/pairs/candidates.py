@@ -28,7 +28,7 @@ from synth.schemas import (
     Authorship,
     Origin,
     PairFamily,
-    PreferencePair,
+    PairLabel,
     RowEvidence,
     StepRef,
     Trajectory,
@@ -165,7 +165,7 @@ def _row(found: DrawnPair, scene: Scene, settings: PairSettings, evidence: RowEv
     chosen, rejected, prompt = found.chosen, found.rejected, found.prompt
     reason = _off_policy(found, settings.student)
     acts = [prompt_digest(prompt, chosen.turn), chosen.digest, rejected.digest]
-    pair = PreferencePair(
+    pair = PairLabel(
         pair_id=content_hash(acts),
         family=found.family,
         # the three places in the ledger, and what the test of the chosen act counted

@@ -11,7 +11,7 @@ import msgspec
 from pydantic import Field
 
 from synth.datasets.release import LeftOut
-from synth.schemas import KtoLabel, PreferencePair, PrmLabel, Release, Tier, Trajectory, Turn
+from synth.schemas import KtoLabel, PairLabel, PrmLabel, Release, Tier, Trajectory, Turn
 from synth.text.authorship import Style
 
 L = TypeVar("L", KtoLabel, PrmLabel)
@@ -56,7 +56,7 @@ class PairRow(msgspec.Struct, frozen=True):
     gives the answer away.
     """
 
-    pair: PreferencePair
+    pair: PairLabel
     prompt: Trajectory
     chosen: Turn
     rejected: Turn

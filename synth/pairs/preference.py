@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from synth.ledger.ledger import Ledger
 from synth.pairs.candidates import candidates
 from synth.pairs.labels import LengthBalance, PairReport, PairRow, PairSettings
-from synth.schemas import Authorship, PairFamily, PreferencePair
+from synth.schemas import Authorship, PairFamily, PairLabel
 from synth.stats.length_balance import Lengths, balanced, chosen_longer, length_auc
 from synth.text.authorship import StyledPair, style, styled
 from synth.text.transcript.acts import act_digest
@@ -20,7 +20,7 @@ from synth.text.transcript.acts import act_digest
 MOST_STYLED = 500
 """Pairs of a family whose words are looked at: an AUC is then known to 0.03 or so."""
 _ORDER = tuple(PairFamily)
-Found = tuple[tuple[Hashable, ...], int, PreferencePair, tuple[str, str]]
+Found = tuple[tuple[Hashable, ...], int, PairLabel, tuple[str, str]]
 """A pair with its rank, its place among the candidates and the digests of its acts: of one pair the
 smallest stands.
 """
@@ -82,7 +82,7 @@ def _surveyed(rows: Iterator[PairRow], settings: PairSettings, report: PairRepor
     return {found[identity][1] for identity in identities}
 
 
-def _rank(pair: PreferencePair) -> tuple[Hashable, ...]:
+def _rank(pair: PairLabel) -> tuple[Hashable, ...]:
     """The better of two candidates for one pair: not written by a script, by the policy itself, the
     plainer family.
     """
@@ -93,7 +93,7 @@ def _rank(pair: PreferencePair) -> tuple[Hashable, ...]:
     return (scripted, not by_itself, _ORDER.index(pair.family), *places)
 
 
-def _name(pair: PreferencePair) -> str:
+def _name(pair: PairLabel) -> str:
     """Of the family, as the report calls it."""
     return f"off_policy/{pair.family}" if pair.off_policy else pair.family.value
 
@@ -108,10 +108,10 @@ def _remember(words: dict[str, StyledPair], row: PairRow) -> None:
 
 
 def _capped(
-    pairs: Iterable[tuple[PreferencePair, tuple[str, str]]],
+    pairs: Iterable[tuple[PairLabel, tuple[str, str]]],
     settings: PairSettings,
     left_out: Counter[str],
-) -> list[PreferencePair]:
+) -> list[PairLabel]:
     """In the order of their ids, which is no order of anything else, as many as the caps allow."""
     counts: Counter[tuple[str, Hashable]] = Counter()
     kept = []
@@ -131,7 +131,7 @@ def _capped(
 
 
 def _limits(
-    pair: PreferencePair, acts: tuple[str, str], settings: PairSettings
+    pair: PairLabel, acts: tuple[str, str], settings: PairSettings
 ) -> dict[tuple[str, Hashable], int]:
     """What a pair counts among, and how many of each there may be; off-policy pairs are a data set
     of their own.
@@ -152,8 +152,8 @@ def _limits(
 
 
 def _balanced(
-    pairs: list[PreferencePair], settings: PairSettings, report: PairReport
-) -> list[PreferencePair]:
+    pairs: list[PairLabel], settings: PairSettings, report: PairReport
+) -> list[PairLabel]:
     """Each family by itself, then all together; the figures of both go into the report."""
     if not pairs:
         return []

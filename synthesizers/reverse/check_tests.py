@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from synth.envs.audit.mutants import mutants
 from synth.envs.audit.solutions import Variant, differences, variant
 from synth.envs.transcript import perform
-from synth.schemas import AgentTurn, Env, Task, ToldFact
+from synth.schemas import AgentTurn, Env, Task, Tell
 from synth.synthesizers.rejected import RejectedError
 from synth.synthesizers.reverse.check_predicates import broken, check_in, verdict
 from synth.synthesizers.reverse.choosing import in_turns
@@ -92,7 +92,7 @@ async def _wrong_after(
     return "" if passed else f"{said} {task.goal}"
 
 
-def _forms(fact: ToldFact) -> Iterator[str]:
+def _forms(fact: Tell) -> Iterator[str]:
     """The spellings of a value, in lower case; amounts are in cents."""
     if fact.type == "money" and isinstance(fact.value, int):
         yield f"{fact.value / 100:.2f}"

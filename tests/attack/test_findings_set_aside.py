@@ -18,7 +18,7 @@ from synth.flows.curate import curate
 from synth.hub.publishing import prepare
 from synth.hub.released import PublishRequest
 from synth.ledger.ledger import Decision, Ledger, Score, StageRef
-from synth.schemas.check import Check, CheckResult, RowPredicate, ToldFact
+from synth.schemas.check import Check, CheckResult, RowPredicate, Tell
 from synth.schemas.outcome import Outcome
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory
@@ -122,7 +122,7 @@ def trajectory(name: str, task: Task, **fields: Any) -> Trajectory:
 
 TASKS = {
     "goal": a_task("goal", goal=f"Write to {MAIL} with {KEY}."),
-    "check": a_task("check", check=Check(told=(ToldFact("id", MAIL),))),
+    "check": a_task("check", check=Check(told=(Tell("id", MAIL),))),
     "script": a_task("script", script={"name": "Ann", "token": KEY}),
     "gold": a_task("gold", gold=(ToolCall.received("g", "look", json.dumps({"card": CARD})),)),
     "untried": a_task("untried", goal=f"Never tried: {MAIL}"),

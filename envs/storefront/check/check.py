@@ -13,7 +13,7 @@ from synth.envs.storefront.tools.schemas import FACTS, TALKS
 from synth.envs.storefront.tools.transcript import Event, Exchange, event_log, leaves
 from synth.envs.storefront.world.catalogue import Row
 from synth.envs.storefront.world.world import BaseWorld
-from synth.schemas import Check, CheckResult, Refusal, RowPredicate, Scalar, SubVerdict, ToldFact
+from synth.schemas import Check, CheckResult, Refusal, RowPredicate, Scalar, SubVerdict, Tell
 
 VERSION = "storefront-check-6"
 OUTCOME = ("check", "state", "told")
@@ -174,7 +174,7 @@ def _told(
 
 
 def _not_told(
-    fact: ToldFact,
+    fact: Tell,
     tells: Sequence[Event],
     events: Sequence[Event],
 ) -> str | None:
@@ -203,7 +203,7 @@ def _not_told(
     return None
 
 
-def shows(event: Event, fact: ToldFact) -> bool:
+def shows(event: Event, fact: Tell) -> bool:
     """Whether a tool's answer holds what a fact is about, and its value."""
     if event.kind != "call" or event.tool in TALKS:
         return False

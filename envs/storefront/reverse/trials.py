@@ -16,7 +16,7 @@ from synth.envs.storefront.tasks.wording import worded
 from synth.envs.storefront.tools.transcript import decoded
 from synth.envs.storefront.world.config import OF_THE_WORLD, validated
 from synth.envs.storefront.world.world import world_of
-from synth.schemas import Episode, Policy, Task, ToldFact, canonical_json
+from synth.schemas import Episode, Policy, Task, Tell, canonical_json
 
 FIRST_WORLD = 10**15
 """Explorations take place in worlds of their own: those of template tasks have small seeds."""
@@ -46,14 +46,14 @@ def exploring(
 def elsewhere(
     task: Task,
     seed: int,
-) -> Sequence[ToldFact] | None:
+) -> Sequence[Tell] | None:
     """What the task's questions would be answered in the world of another seed, each about
     something there that it can be asked about.
     """
     # without the task's facts: another world has other rows
     world = validated(task.env_config).model_dump(include=set(OF_THE_WORLD))
     settings = canonical_json({**world, "facts": {}, "world_seed": OTHER_WORLDS + seed}).decode()
-    told: list[ToldFact] = []
+    told: list[Tell] = []
 
     for place, request in enumerate(read_script(task.script).requests):
         answered = _answered(
@@ -78,7 +78,7 @@ def _answered(
     place: int,
     *,
     former: bool,
-) -> tuple[ToldFact, ...] | None:
+) -> tuple[Tell, ...] | None:
     """The answer to a question of a kind about anything in the world of these settings."""
     config = validated(decoded(settings) or {})
     rng = Random(f"storefront/elsewhere/{settings}/{kind}/{place}")

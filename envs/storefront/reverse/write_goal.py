@@ -36,7 +36,7 @@ from synth.schemas import (
     Draft,
     NoGoal,
     Operation,
-    ToldFact,
+    Tell,
     ToolCall,
     Window,
     canonical_json,
@@ -247,7 +247,7 @@ def _shape(intent: Intent) -> str:
     )
 
 
-def _answer(told: Sequence[ToldFact]) -> AgentTurn:
+def _answer(told: Sequence[Tell]) -> AgentTurn:
     """All that is to be told, as an agent would tell it: amounts in dollars."""
     calls = []
 

@@ -9,7 +9,7 @@ from synth.envs.storefront.tasks.referent import refer
 from synth.envs.storefront.tasks.wording import answer_to, worded
 from synth.envs.storefront.world.policy import BY_STATUS, Call
 from synth.envs.storefront.world.world import patched
-from synth.schemas import Scalar, ToldFact
+from synth.schemas import Scalar, Tell
 
 FIRST_TICK, LATEST_TICK = 8, 36
 MANY_ORDERS, MANY_STATUSES = 5, 3
@@ -173,8 +173,8 @@ def draw_settled(draw: Draw) -> Subject | None:
     order = orders[0]
     order_id = order["order_id"]
     referent = refer(draw, order_id)
-    status = ToldFact("status", order["status"], order_id)
-    total = ToldFact(
+    status = Tell("status", order["status"], order_id)
+    total = Tell(
         "money",
         round(order["total"] * 100),
         order_id,

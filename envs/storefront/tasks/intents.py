@@ -24,7 +24,7 @@ from synth.envs.storefront.world.options import CustomerOptions
 from synth.envs.storefront.world.policy import Call
 from synth.envs.storefront.world.views import Item, Shown, item_of
 from synth.envs.storefront.world.world import BaseWorld
-from synth.schemas import Refusal, Scalar, ToldFact
+from synth.schemas import Refusal, Scalar, Tell
 
 WORDS = texts("wordings")
 Slot = Literal["order", "item", "address", "payment"]
@@ -86,7 +86,7 @@ class Intent:
     request: Request
     calls: tuple[Call, ...] = ()
     details: Mapping[str, str] = field(default_factory=dict)
-    told: tuple[ToldFact, ...] = ()
+    told: tuple[Tell, ...] = ()
     free: tuple[str, ...] = ()
     refusals: tuple[Refusal, ...] = ()
     referent: Referent | None = None
@@ -235,7 +235,7 @@ class Draw:
         wanted: str | None = None,
         missing: bool = False,
         tell: bool = False,
-        told: Sequence[ToldFact] = (),
+        told: Sequence[Tell] = (),
         details: Mapping[str, str] = {},
         parts: Mapping[str, str] = {},
     ) -> Intent:

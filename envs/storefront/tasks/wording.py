@@ -12,7 +12,7 @@ from synth.envs.storefront.world.options import refunds_of
 from synth.envs.storefront.world.policy import STORE_CREDIT, Call
 from synth.envs.storefront.world.views import Shown, cards_of, cents_of, numbered
 from synth.envs.storefront.world.world import BaseWorld
-from synth.schemas import ToldFact
+from synth.schemas import Tell
 
 
 def worded(draw: Draw, call: Call) -> Intent:
@@ -90,7 +90,7 @@ def _wanted(
 def answer_to(
     base: BaseWorld,
     call: Call,
-) -> tuple[ToldFact, ...]:
+) -> tuple[Tell, ...]:
     """What is told about a call: where a parcel is, what a return brings, the new total."""
     tool, made = call
     order_id = made["order_id"]
@@ -99,8 +99,8 @@ def answer_to(
         shipment = base.row("shipments", base.shipment_of[order_id][0])
 
         return (
-            ToldFact("status", shipment["status"], order_id),
-            ToldFact("date", shipment["arrives"], order_id),
+            Tell("status", shipment["status"], order_id),
+            Tell("date", shipment["arrives"], order_id),
         )
 
     if tool in ("quote_refund", "create_return"):
@@ -110,7 +110,7 @@ def answer_to(
         # the total after the write, as the tool will compute it
         cents = after(base, [call]).row("orders", order_id)["total_cents"]
 
-    return (ToldFact("money", cents, order_id),)
+    return (Tell("money", cents, order_id),)
 
 
 def _about_no_order(
@@ -151,7 +151,7 @@ def _about_no_order(
     return Intent(
         Request(draw.number, kind, text, colour=colour, noun=noun, size=size, former=former),
         (call,),
-        told=(ToldFact("money", cents, made["sku"]),),
+        told=(Tell("money", cents, made["sku"]),),
     )
 
 

@@ -11,7 +11,7 @@ from synth.envs.storefront.self_play import at_once
 from synth.envs.storefront.tools.transcript import Exchange
 from synth.envs.storefront.world.world import base_world
 from synth.schemas.canonical import canonical_json
-from synth.schemas.check import Check, Refusal, RowPredicate, ToldFact
+from synth.schemas.check import Check, Refusal, RowPredicate, Tell
 from synth.schemas.environment import AgentTurn
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Observation, ToolCall
@@ -59,7 +59,7 @@ def test_a_created_row_counts_once_and_its_generated_columns_are_covered() -> No
 
 
 def test_a_fact_counts_when_told_after_it_was_seen() -> None:
-    check = Check(told=(ToldFact("money", 12950, ORDER),))
+    check = Check(told=(Tell("money", 12950, ORDER),))
     quote = seen("quote_refund", f'{{"order_id":"{ORDER}","refund":129.5}}')
     assert verdict(check, {}, quote, told(refund=129.5)) == []
     assert verdict(check, {}, told(refund=129.5), quote) == ["told"]
@@ -71,7 +71,7 @@ def test_a_fact_counts_when_told_after_it_was_seen() -> None:
 
 
 def test_free_text_tells_nothing_and_takes_nothing_back() -> None:
-    check = Check(told=(ToldFact("money", 12950, ORDER),))
+    check = Check(told=(Tell("money", 12950, ORDER),))
     quote = seen("quote_refund", f'{{"order_id":"{ORDER}","refund":129.5}}')
     right = Exchange(AgentTurn(f"For order {ORDER} you get $129.50."), ())
     wrong = Exchange(AgentTurn(f"Sorry, for order {ORDER} you get $1.00 and not $129.50."), ())
@@ -83,7 +83,7 @@ def test_free_text_tells_nothing_and_takes_nothing_back() -> None:
 
 
 def test_what_was_told_last_of_a_kind_of_fact_counts() -> None:
-    check = Check(told=(ToldFact("status", "in_transit", ORDER), ToldFact("money", 300, ORDER)))
+    check = Check(told=(Tell("status", "in_transit", ORDER), Tell("money", 300, ORDER)))
     look = seen("track_shipment", f'{{"order_id":"{ORDER}","status":"in_transit","left":3.0}}')
     both = told(parcel_status="in_transit", refund=3)
     assert verdict(check, {}, look, both) == []
@@ -95,7 +95,7 @@ def test_what_was_told_last_of_a_kind_of_fact_counts() -> None:
 
 
 def test_many_values_of_the_same_thing_and_many_facts_are_a_guess() -> None:
-    check = Check(told=(ToldFact("money", 300, ORDER),))
+    check = Check(told=(Tell("money", 300, ORDER),))
     quote = seen("quote_refund", f'{{"order_id":"{ORDER}","refund":3}}')
     four = [told(price=1), told(total=2), told(former_price=4), told(refund=3)]
     assert verdict(check, {}, quote, *four) == []
@@ -108,7 +108,7 @@ def test_many_values_of_the_same_thing_and_many_facts_are_a_guess() -> None:
 def test_a_part_s_score_is_the_share_of_what_holds() -> None:
     check = Check(
         required=(CANCELLED, RowPredicate("orders", {"id": OTHER, "status": "gone"})),
-        told=(ToldFact("money", 12950, ORDER), ToldFact("money", 700, OTHER)),
+        told=(Tell("money", 12950, ORDER), Tell("money", 700, OTHER)),
         refusals=(Refusal("1", "R4", ORDER), Refusal("2", "R4", ORDER)),
         process=("R1", "R2", "R3", "R4"),
     )

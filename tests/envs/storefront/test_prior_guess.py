@@ -9,7 +9,7 @@ import pytest
 
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.self_play import at_once
-from synth.schemas.check import ToldFact
+from synth.schemas.check import Tell
 from synth.schemas.task import Task
 from tests.envs.storefront.playing import call, opened
 
@@ -19,7 +19,7 @@ READ_ONLY = [
 ]
 
 
-def said(facts: Sequence[ToldFact]) -> tuple[tuple[str, object], ...]:
+def said(facts: Sequence[Tell]) -> tuple[tuple[str, object], ...]:
     return tuple((fact.type, fact.value) for fact in facts)
 
 

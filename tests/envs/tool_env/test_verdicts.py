@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synth.envs.tool_env import Call, Require, Task, tool
-from synth.schemas.check import Check, ToldFact
+from synth.schemas.check import Check, Tell
 from synth.schemas.environment import AgentTurn
 from synth.schemas.errors import ConfigError
 from tests.envs.tool_env.shelf import Shelf, call, opened, played, task_of
@@ -84,7 +84,7 @@ def test_facts_that_no_predicate_can_name_are_faults(facts: dict[str, Any], said
 
 
 def test_a_check_that_asks_for_more_than_facts_is_refused_before_the_first_turn():
-    check = Check(told=(ToldFact("number", 4),))
+    check = Check(told=(Tell("number", 4),))
     task = msgspec.structs.replace(task_of(Shelf), check=check)
     with pytest.raises(
         ValueError, match="a ToolEnv checks facts; this task's check asks for more than those"

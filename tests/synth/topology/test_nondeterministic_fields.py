@@ -6,7 +6,7 @@ import json
 
 import msgspec
 
-from synth.schemas.check import Check, RowPredicate, ToldFact
+from synth.schemas.check import Check, RowPredicate, Tell
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Observation
 from synth.topology.keys import trajectory_keys
@@ -86,7 +86,7 @@ def test_what_differed_once_or_seldom_is_no_nondeterministic_field() -> None:
 def test_a_total_that_drifts_is_masked_only_where_nobody_asks_for_it() -> None:
     drifting = compared(*(replay | {"total": 80 + n} for n, replay in enumerate(AGAIN)))
     asking = {
-        "told": task(check=Check(told=(ToldFact("number", 57, "what is owed"),))),
+        "told": task(check=Check(told=(Tell("number", 57, "what is owed"),))),
         "goal": task(goal="Tell me whether I owe 57 dollars."),
         "column": task(check=Check(required=(RowPredicate("orders", {"id": "W1", "total": 99}),))),
         "gold": task(gold=turn(0, "pay", amount=57).tool_calls),

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 from synth.envs.echo_check import state_verdicts
 from synth.envs.world import EnvEntry, Questions
 from synth.schemas.canonical import canonical_json, content_hash
-from synth.schemas.check import CheckResult, Facts, Scalar, SubVerdict, ToldFact
+from synth.schemas.check import CheckResult, Facts, Scalar, SubVerdict, Tell
 from synth.schemas.environment import AgentTurn, EnvSpec, Opening, Response
 from synth.schemas.reverse import Draft, NoGoal, Window
 from synth.schemas.task import Task
@@ -166,7 +166,7 @@ def write_goal(window: Window) -> Draft | NoGoal:
         if operation.shown is None:
             said.append(f"{made.name.title()} {drawer}.")
             continue
-        told.append(ToldFact("number", inside[drawer], drawer))
+        told.append(Tell("number", inside[drawer], drawer))
         said.append(f"What is in {drawer}?" + f" I think {inside[drawer]}." * config.tells)
     answer = " ".join(f"Drawer {fact.about} holds {fact.value}." for fact in told)
     tools = sorted(operation.turn.tool_calls[0].name for operation in window.operations)
@@ -175,7 +175,7 @@ def write_goal(window: Window) -> Draft | NoGoal:
     )
 
 
-def elsewhere(task: Task, seed: int) -> Sequence[ToldFact]:
+def elsewhere(task: Task, seed: int) -> Sequence[Tell]:
     inside = numbers(10**6 + seed, DrawerConfig.model_validate(dict(task.env_config)).span)
     told = task.check.told if task.check is not None else ()
     return [msgspec.structs.replace(fact, value=inside[fact.about]) for fact in told]
