@@ -32,7 +32,7 @@ unexport PYTHONDONTWRITEBYTECODE
 	$(BIN)/python $(CHECKOUT)
 	@touch $@
 
-quickstart: .venv/.ready  ## storefront, 46 tasks x 8 trials, retries, injected failures, a dataset, a report: no GPU, key or server
+quickstart: .venv/.ready  ## storefront, 84 tasks x 4 trials, retries, injected failures, a dataset, a report: no GPU, key or server
 	$(BIN)/synth run configs/quickstart.yaml
 
 test: .venv/.ready  ## unit tests, two to four minutes on two cores
