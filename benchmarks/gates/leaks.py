@@ -23,7 +23,8 @@ from synth.filters.leaks.calibration import Situation
 from synth.schemas import Observation, Source, ToolCall, Trajectory, Turn
 from synth.text.leaks import leaks, suspicions
 
-HELD_OUT = Path(__file__).parent / "data" / "leaks_held_out.yaml"
+WORDINGS = {"held out": "leaks_held_out.yaml", "somebody else": "leaks_outsider.yaml"}
+"""Who wrote them -> where they lie: the scans' author before the scans, and an outsider."""
 WORLDS = {"storefront": 60, "sql": 60, "textworld": 5}
 """World -> tasks played by its planner; a game of TextWorld takes seconds to make."""
 REAL = {
@@ -51,9 +52,10 @@ class HeldOut(msgspec.Struct, frozen=True):
     situations: Sequence[Situation]
 
 
-def held_out() -> HeldOut:
-    """The wordings that nothing was fitted to."""
-    return msgspec.yaml.decode(HELD_OUT.read_bytes(), type=HeldOut)
+def held_out(author: str = "held out") -> HeldOut:
+    """Wordings that nothing was fitted to."""
+    file = Path(__file__).parent / "data" / WORDINGS[author]
+    return msgspec.yaml.decode(file.read_bytes(), type=HeldOut)
 
 
 def retry(one: Situation, text: str) -> Case:
@@ -100,17 +102,17 @@ def false_alarms(source: str, cases: Sequence[Case], since: int | None = None) -
         yield Rate(source, gate, _HELD, count, len(cases), "at most 10 %")
 
 
-def by_hand() -> Iterator[Rate]:
-    """The wordings held out."""
-    words = held_out()
+def by_hand(author: str) -> Iterator[Rate]:
+    """An author's wordings."""
+    words = held_out(author)
     places = cycle(words.situations)
     references = [retry(next(places), text) for text in words.references]
     secrets = [retry(one, text) for one in words.situations for text in one.secrets]
     harmless = [retry(one, text) for one in words.situations for text in one.harmless]
 
-    yield from misses("held out, references", references, "at most 30 %")
-    yield from misses("held out, secrets", secrets, "at most 20 %")
-    yield from false_alarms("held out, harmless", harmless)
+    yield from misses(f"{author}, references", references, "at most 30 %")
+    yield from misses(f"{author}, secrets", secrets, "at most 20 %")
+    yield from false_alarms(f"{author}, harmless", harmless)
 
 
 def of_source(source: str, episodes: Sequence[Trajectory]) -> Iterator[Rate]:
@@ -124,7 +126,7 @@ def of_source(source: str, episodes: Sequence[Trajectory]) -> Iterator[Rate]:
 
 def rows() -> list[Rate]:
     """All rates; of real trajectories where these are there."""
-    found = list(by_hand())
+    found = [rate for author in WORDINGS for rate in by_hand(author)]
     for world, count in WORLDS.items():
         found += of_source(world, planned(world, count))
 
