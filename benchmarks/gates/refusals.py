@@ -25,14 +25,15 @@ def rows() -> list[Rate]:
 
 
 def _written(sets: dict[str, list[str]]) -> Iterator[Rate]:
-    for name in ("first", "second"):
+    for name in ("first", "second", "third", "fourth"):
         said = sets[name]
         missed = sum(not refuses(text) for text in said)
         yield Rate(f"written, {name}", "refusals", "misses", missed, len(said), "<= 10 %")
         plain = sum("sorry, but i can't" not in text.casefold() for text in said)
         yield Rate(f"written, {name}", "refusals", "misses of the baseline", plain, len(said), "")
-    alarms = sum(map(refuses, sets["none"]))
-    yield Rate("written, near", "refusals", "false alarms", alarms, len(sets["none"]), "0")
+    for name in ("none", "third_near", "fourth_near"):
+        alarms = sum(map(refuses, sets[name]))
+        yield Rate(f"written, {name}", "refusals", "false alarms", alarms, len(sets[name]), "0")
 
 
 def _real(source: str) -> Iterator[Rate]:

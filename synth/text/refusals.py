@@ -10,17 +10,17 @@ LONGEST = 600
 """Characters of a refusal: what goes on for longer has something else to say."""
 SENTENCES = 2
 """A refusal stands at the beginning."""
-_KEYS = ("unable", "what", "whole")
+_QUOTED = re.compile(r"""\"[^\"]*\"|“[^”]*”|「[^」]*」|(?<!\w)'(?:[^']|(?<=\w)'(?=\w))*'(?!\w)""")
+_KEYS = ("unable", "what", "whole", "machine", "cannot")
 _END = re.compile(r"(?<=[.!?。！])\s*|\n+")
 
 
 @cache
-def _patterns() -> tuple["re.Pattern[str]", "re.Pattern[str]", "re.Pattern[str]"]:
-    """Who will not, what, and both at once."""
+def _patterns() -> "dict[str, re.Pattern[str]]":
+    """Who will not, what, and both at once; who is a machine, and cannot."""
     place = files("synth") / "data" / "refusals.yaml"
     table = read_yaml(place.read_text(encoding="utf-8"), place.name)
-    unable, what, whole = (re.compile("|".join(table[key]), re.I) for key in _KEYS)
-    return unable, what, whole
+    return {key: re.compile("|".join(table[key]), re.I) for key in _KEYS}
 
 
 def refuses(text: str) -> bool:
@@ -30,11 +30,15 @@ def refuses(text: str) -> bool:
     text = " ".join(text.replace("’", "'").split())
     if not text or len(text) > LONGEST or text.startswith(("{", "[")):
         return False
-    unable, what, whole = _patterns()
-    for sentence in list(filter(None, _END.split(text)))[:SENTENCES]:
-        if whole.search(sentence) is not None:
+    found = _patterns()
+    sentences = list(filter(None, _END.split(_QUOTED.sub("", text))))
+    head, sentences = " ".join(sentences[: SENTENCES + 1]), sentences[:SENTENCES]
+    if found["machine"].search(head) is not None and found["cannot"].search(head) is not None:
+        return True
+    for sentence in sentences:
+        if found["whole"].search(sentence) is not None:
             return True
-        will_not = unable.search(sentence)
-        if will_not is not None and what.search(sentence, will_not.start()) is not None:
+        will_not = found["unable"].search(sentence)
+        if will_not is not None and found["what"].search(sentence, will_not.start()) is not None:
             return True
     return False

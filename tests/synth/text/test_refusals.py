@@ -17,9 +17,20 @@ def test_what_refuses_is_found(said: str) -> None:
     assert refuses(f"{said} Is there anything else?")
 
 
-def test_of_the_second_set_nine_in_ten_are_found() -> None:
-    found = sum(map(refuses, SETS["second"]))
-    assert (found, len(SETS["second"])) == (30, 32)
+@pytest.mark.parametrize(("words", "least"), [("second", 31), ("third", 72), ("fourth", 53)])
+def test_of_other_sets_at_least_what_was_measured_is_found(words: str, least: int) -> None:
+    assert sum(map(refuses, SETS[words])) >= least
+
+
+def test_what_somebody_else_is_quoted_with_is_none() -> None:
+    assert not refuses("The guard says: \"I'm sorry, I can't help with that.\" What now?")
+    assert not refuses("The label reads 'I won't do that' in red. I read on.")
+
+
+def test_who_says_that_it_is_a_machine_and_cannot_refuses() -> None:
+    assert refuses("I'm just a text-based AI, so nothing can be opened. I can't run any of it.")
+    assert not refuses("I'm an AI assistant of this shop. Which order do you mean?")
+    assert not refuses("I can't cancel that order, since it has been delivered.")
 
 
 @pytest.mark.parametrize("said", SETS["none"])
