@@ -15,6 +15,7 @@ class Verdict(StrictRecord, frozen=True):
     """Keep, drop or undefined (None); `reason` is a short stable name that becomes a counter.
 
     `detail` is for people. `masks`: turns that carry no loss where it takes a row as a recovery.
+    `judged`: of a stored one that rests on a model, what `detail` says of that one's agreement.
     """
 
     keep: bool | None
@@ -22,3 +23,4 @@ class Verdict(StrictRecord, frozen=True):
     score: float | None = None
     detail: Mapping[str, Any] = msgspec.field(default_factory=dict)
     masks: Mapping[int, str] = msgspec.field(default_factory=dict)
+    judged: str | None = None

@@ -42,7 +42,7 @@ class Rollout(Method):
     limits: Limits = Limits()
     shard: int = Field(default=200, ge=1, le=1000)
     live: int | None = Field(default=None, ge=1)
-    ask_twice: bool = True
+    ask_twice: bool = False
 
     def bind(self) -> None:
         """Raises `ConfigError` for more episodes than a plan can hold in memory."""

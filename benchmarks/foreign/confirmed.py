@@ -24,8 +24,8 @@ PLANNER: Mapping[str, Any] = {
 WORLDS = {"sql": 24, "storefront": 40}
 """Tasks of each world, at six trials."""
 _STATUS = """
-SELECT detail->>'$.status' FROM scores
-WHERE metric = 'critical_step' AND detail->>'$.status' <> 'control'
+SELECT status FROM labels
+WHERE metric = 'critical_step' AND status <> 'control'
 """
 
 

@@ -99,8 +99,8 @@ def verdicts_on(
     found: dict[str, list[tuple[str, str, Verdict]]] = {identity: [] for identity in identities}
     rows = connection.execute(_ON, [list(identities)]).fetchall()
     for identity, stage, name, keep, reason, score, masked, judged in rows:
-        detail = {} if judged is None else {JUDGED: judged}
-        verdict = Verdict(keep, reason, score, detail, _MASKS.decode(masked or "{}"))
+        masks = _MASKS.decode(masked or "{}")
+        verdict = Verdict(keep, reason, score, masks=masks, judged=judged)
         found[identity].append((stage, name, verdict))
     return {identity: by_filter(decisions, order) for identity, decisions in found.items()}
 

@@ -69,7 +69,7 @@ def test_money_and_tokens_are_counted_turn_by_turn_and_once(tmp_path: Path) -> N
             server.url,
             model={"price": PRICE},
             max_cost_usd=1.0,
-            stages=[{"rollout": {"trials": 2, "ask_twice": False}}],
+            stages=[{"rollout": {"trials": 2}}],
         )
         run, _, _ = run_flow(flow, str(tmp_path / "run"))
     committed = [t.totals for t in Ledger(str(tmp_path / "run")).trajectories()]

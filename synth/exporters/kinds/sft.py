@@ -32,7 +32,7 @@ from synth.exporters.tally import MASKED, ExportCounts
 from synth.filters.inferred import inferred_tools
 from synth.ledger.decisions import with_decisions
 from synth.loss_turns import turns_without_loss
-from synth.schemas import JUDGED, Trajectory, Verdict, to_messages
+from synth.schemas import Trajectory, Verdict, to_messages
 from synth.text.transcript.message_texts import (
     TOOLS,
     Change,
@@ -91,10 +91,10 @@ def _row(
 
 
 def _judged(verdicts: Verdicts) -> Iterator[str]:
-    """The agreement of each model that a verdict rests on (`JUDGED` in its detail), by filter."""
+    """The agreement of each model that a verdict rests on , by filter."""
     for name, one in sorted(verdicts.items()):
-        if one.keep and (agreement := one.detail.get(JUDGED)):
-            yield f"{name}: {agreement}"
+        if one.keep and one.judged:
+            yield f"{name}: {one.judged}"
 
 
 def _behind(

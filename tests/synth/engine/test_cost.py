@@ -278,7 +278,7 @@ def test_every_reply_of_the_server_is_accounted_for_whatever_came_of_its_episode
             server.url,
             model={"max_retries": 0, "price": {"input": 1.0, "output": 2.0}},
             stages=[
-                {"rollout": {"trials": 2, "ask_twice": False}},
+                {"rollout": {"trials": 2}},
                 {"filter": ["solved", "reexecuted"]},
                 {"export": {"kinds": ["sft"], "as": "trl"}},
             ],

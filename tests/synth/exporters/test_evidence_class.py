@@ -12,7 +12,6 @@ from synth.exporters.evidence_class import configurations, evidence_of, told
 from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings
 from synth.schemas import (
-    JUDGED,
     Authorship,
     CheckResult,
     Outcome,
@@ -73,8 +72,8 @@ def test_a_row_that_only_a_models_judgement_lets_in_is_judged_and_its_agreement_
     tmp_path: Path,
 ) -> None:
     agreement = "finds 38 of 40 planted leaks"
-    cleared = Verdict(True, "cleared", detail={JUDGED: agreement})
-    dropped = Verdict(False, "judged_leak", detail={JUDGED: agreement})
+    cleared = Verdict(True, "cleared", judged=agreement)
+    dropped = Verdict(False, "judged_leak", judged=agreement)
     checked = CheckResult(passed=True, parts=())
     rows = [
         (trajectory("a", check_result=checked), {"leaks": cleared}),
