@@ -200,6 +200,7 @@ def test_types_are_seen_from_outside(python: Path, tmp_path: Path) -> None:
     assert "mine.py:14: error: Incompatible types in assignment" in errors[0]
 
 
+@pytest.mark.nightly
 @ALSO_INSTALLED_OTHERWISE
 def test_the_public_api_is_typed_from_outside(python: Path, tmp_path: Path) -> None:
     """mypy --strict finds both errors, and neither a name without a type nor a name that is not

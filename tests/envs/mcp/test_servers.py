@@ -136,7 +136,7 @@ def start(tmp_path: Path) -> Path:
 AUDITED = ("tasks", "determinism", "bots", "mutants", "alternatives", "errors", "upkeep")
 
 
-@pytest.mark.parametrize("server", rounds("memory", nightly=["filesystem", "sqlite"]))
+@pytest.mark.parametrize("server", rounds(nightly=["memory", "filesystem", "sqlite"]))
 def test_tasks_are_derived_and_played_and_what_was_played_can_be_executed_again(
     server: str, start: Path, tmp_path: Path
 ) -> None:
