@@ -71,6 +71,7 @@ def test_dpo_compares_the_two_turns_after_one_prompt(
         assert carried(batch, 1) == expected(row, "rejected", student)
 
 
+@pytest.mark.nightly
 def test_kto_weighs_the_turn_and_its_label(storefront: Path, student: Path, tmp_path: Path) -> None:
     trainer = run("KTO", storefront, student, tmp_path)
     found = losses(trainer)
