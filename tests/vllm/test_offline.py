@@ -15,7 +15,7 @@ from synth.schemas.model import Completion, Message, ModelError, Sampling, Score
 from tests.vllm.server import MODEL_NAME, VLLMServer
 from tests.vllm.test_local import CHATS, TOOL
 
-pytestmark = pytest.mark.vllm
+pytestmark = [pytest.mark.vllm, pytest.mark.nightly]
 FLAGS = ("--dtype=float32", "--max-model-len=4096", "--max-num-seqs=16", "--enforce-eager")
 SCHEMA = {
     "type": "object",

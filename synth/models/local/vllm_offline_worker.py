@@ -22,7 +22,9 @@ Body = dict[str, Any]
 Request = dict[str, Any]
 Lines = queue.SimpleQueue[Request | None]
 REFUSED = (ValueError, TypeError, LookupError, RuntimeError, AttributeError)
-"""What vLLM raises of a request; whatever else it raises ends the process, which is started again."""
+"""What vLLM raises of a request, beside `VLLMClientError` where it has that; whatever else it raises
+ends the process, which is started again.
+"""
 GATHER_S = 0.02
 """For so long a batch waits for a further line."""
 
@@ -101,7 +103,7 @@ def played(llm: Any, group: Sequence[Request], play: Any) -> Iterator[Body]:
     """The answers to a group; where the whole of it is refused, each by itself."""
     try:
         bodies = play(llm, [one["body"] for one in group])
-    except REFUSED as error:
+    except (*REFUSED, client_error()) as error:
         if len(group) == 1:
             yield failed(group[0], 400, f"{error}")
         else:
@@ -110,6 +112,12 @@ def played(llm: Any, group: Sequence[Request], play: Any) -> Iterator[Body]:
         return
     for one, body in zip(group, bodies, strict=True):
         yield {"id": one["id"], "status": 200, "body": body}
+
+
+def client_error() -> type[Exception]:
+    """vLLM's own name for what is wrong with a request; older versions raise `ValueError`."""
+    own = sys.modules.get("vllm.exceptions")
+    return getattr(own, "VLLMClientError", ValueError)
 
 
 def failed(one: Request, status: int, why: str) -> Body:
