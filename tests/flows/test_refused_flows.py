@@ -22,7 +22,7 @@ from tests.flow_files import echo_flow, run_flow
         ),
         (
             {"stages": [{"rollout": {"trails": 3}}]},
-            r"stages\[0\].rollout.trails is not a setting; allowed: limits, live, role, shard, "
+            r"stages\[0\].rollout.trails is not a setting; allowed: ask_twice, limits, live, role, shard, "
             r"trials",
         ),
         (

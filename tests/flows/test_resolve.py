@@ -100,7 +100,7 @@ def said(name: str) -> Bindings:
         ),
         (
             {"stages": [{"rollout": 3}]},
-            "stages[0].rollout: must be a mapping of settings; allowed: limits, live, role, "
+            "stages[0].rollout: must be a mapping of settings; allowed: ask_twice, limits, live, role, "
             "shard, trials",
         ),
         (
@@ -219,7 +219,10 @@ def test_what_is_wrong_inside_a_users_module_is_one_line_with_its_place(
     [
         ({"trials": 0}, ".trials: must be at least 1"),
         ({"limits": {"max_turns": "x"}}, ".limits.max_turns: must be a whole number"),
-        (5, ": must be a mapping of settings; allowed: limits, live, role, shard, trials"),
+        (
+            5,
+            ": must be a mapping of settings; allowed: ask_twice, limits, live, role, shard, trials",
+        ),
     ],
 )
 def test_a_broken_rollout_is_told_with_its_own_place_by_whatever_stage_takes_its_limits(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from synth.exporters.folder.dataset_folder import DatasetFolder
-from synth.exporters.forms.trl import PER_TURN, SFT
+from synth.exporters.forms.trl import CONTEXT, SFT
 from tests.synth.exporters.solved import call, export_sft, result, trajectory
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -22,7 +22,7 @@ def python_of(markdown: str) -> str:
 
 
 def test_the_readme_prints_the_code_that_the_card_prints() -> None:
-    assert python_of(PER_TURN.training("runs/quickstart/datasets/sft")) in (
+    assert python_of(CONTEXT.training("runs/quickstart/datasets/sft")) in (
         ROOT / "README.md"
     ).read_text(encoding="utf-8")
 
