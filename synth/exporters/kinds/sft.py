@@ -91,7 +91,7 @@ def _row(
 
 
 def _judged(verdicts: Verdicts) -> Iterator[str]:
-    """The agreement of each model that a verdict rests on , by filter."""
+    """The agreement of each model that a verdict rests on, by filter."""
     for name, one in sorted(verdicts.items()):
         if one.keep and one.judged:
             yield f"{name}: {one.judged}"

@@ -94,8 +94,9 @@ def _object(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         try:
-            return ast.literal_eval(text)
-        except (SyntaxError, TypeError, MemoryError) as error:
+            # sets, bytes, infinity and the like are no arguments of a call
+            return json.loads(json.dumps(ast.literal_eval(text), allow_nan=False))
+        except (SyntaxError, TypeError, MemoryError, RecursionError) as error:
             raise ValueError("neither JSON nor a value of Python") from error
 
 

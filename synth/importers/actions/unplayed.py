@@ -11,6 +11,7 @@ UNPLAYED_MASK = "call_in_text"
 """Mask of such turns: to learn them is to learn calls that nothing carries out."""
 _NAME = re.compile(r"[A-Za-z_][\w.:/-]*")
 _DECODER = json.JSONDecoder()
+_AGAIN = 4
 
 
 def writes_a_call(text: str | None) -> bool:
@@ -33,13 +34,17 @@ def _is_call(value: Any) -> bool:
 
 
 def _objects(text: str) -> Iterator[Any]:
-    """The outermost JSON objects, in their order."""
-    at = text.find("{")
-    while at >= 0:
+    """The outermost JSON objects, in their order; no further ones where so many begin and do not
+    end that a text is read several times over.
+    """
+    at, left = text.find("{"), _AGAIN * len(text)
+    while at >= 0 and left > 0:
         try:
             value, end = _DECODER.raw_decode(text, at)
+        except json.JSONDecodeError as error:
+            end, left = at + 1, left - (error.pos - at) - 1
         except (ValueError, RecursionError):
-            end = at + 1
+            return  # numbers of thousands of digits, objects of a thousand levels: no call
         else:
             yield value
         at = text.find("{", end)

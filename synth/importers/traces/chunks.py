@@ -90,8 +90,12 @@ def _is_anthropic(chunks: Chunks) -> bool:
 
 def _anthropic(chunks: Chunks) -> Object:
     """The blocks in their order; the arguments of a call are JSON in pieces."""
-    begun = (one["message"] for one in chunks if is_object(one.get("message"), "role"))
-    message: Object = next(begun)
+    begun: Iterator[Object] = (
+        one["message"] for one in chunks if is_object(one.get("message"), "role")
+    )
+    message = next(begun, None)
+    if message is None:
+        raise ValueError("a stream of Anthropic's API without its beginning")
     blocks: dict[int, Object] = {}
     for one in chunks:
         at, delta = one.get("index", 0), one.get("delta") or {}

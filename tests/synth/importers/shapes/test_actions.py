@@ -2,11 +2,14 @@
 answer of a tool; an example in an answer to a person stays text.
 """
 
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from synth.importers.actions.markup import in_tags
+from synth.importers.actions.unplayed import writes_a_call
 from synth.importers.records import Imported
 from tests.synth.importers.imports import read_document
 
@@ -249,3 +252,17 @@ def test_chatml_in_one_text_is_a_chat(tmp_path: Path) -> None:
     assert [call.name for call in one.turns[0].tool_calls] == ["rain"]
     assert [seen.content for seen in one.turns[0].observations] == ["yes"]
     assert one.turns[1].content == "Yes."
+
+
+@pytest.mark.parametrize("hostile", [('{"x":[' + "0," * 500) * 1000, '{"a":' * 200_000])
+def test_a_megabyte_of_objects_that_never_end_is_read_a_few_times_and_holds_no_call(
+    hostile: str,
+) -> None:
+    began = time.process_time()
+    assert not writes_a_call(hostile)
+    assert time.process_time() - began < 5  # tens of seconds where each beginning is read anew
+
+
+@pytest.mark.parametrize("arguments", ["{'q': b'x'}", "{'q': {1, 2}}", "{'q': 1e999}", "{1j: 2}"])
+def test_what_python_prints_and_json_cannot_say_is_no_call(arguments: str) -> None:
+    assert in_tags(f"<tool_call>{{'name': 'find', 'arguments': {arguments}}}</tool_call>") is None

@@ -126,3 +126,9 @@ def test_a_proxy_keeps_tools_and_sampling_apart_from_the_messages(tmp_path: Path
     assert isinstance(found, Imported)
     assert len(found.trajectory.tools) == 1
     assert found.trajectory.sampling["temperature"] == 0.5
+
+
+def test_a_stream_without_its_beginning_is_no_answer_in_one_line() -> None:
+    block = {"type": "content_block_start", "index": 0, "content_block": {"type": "text"}}
+    with pytest.raises(ValueError, match="without its beginning"):
+        assembled([{"type": "message_start", "message": {"id": "m"}}, block])
