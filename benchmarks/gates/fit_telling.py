@@ -37,11 +37,19 @@ FITTED = {
     "held out": HERE / "data" / "leaks_held_out.yaml",
 }
 """Author -> what is fitted to."""
-FOLDERS = ("fireact", "tau1", "tau1_retail", "tau2_airline", "tau2_retail", "toolbench")
-WORLDS, SEED = {"storefront": 40, "sql": 20}, 76
+FOLDERS = (
+    "fireact",
+    "tau1",
+    "tau1_retail",
+    "tau2_airline",
+    "tau2_retail",
+    "toolbench",
+    "sweagent_demos",
+)
+WORLDS, SEED = {"storefront": 120, "sql": 20}, 76
 TRAJECTORIES, SENTENCES = 40, 150
 """Of a source, at most."""
-TURN, REAL = 2.0, 0.1
+TURN, REAL = 2.0, 0.5
 """How much a turn of theirs counts, and a real sentence."""
 PENALTY = 3.0
 LEAST = 4

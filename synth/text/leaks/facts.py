@@ -72,8 +72,8 @@ def _related() -> Mapping[str, Sequence[str]]:
 
 class Facts(msgspec.Struct, frozen=True):
     """Of a text: its numbers (`spelled.atoms`), the words of names, rare stems, codes; and other
-    stems near one of these in meaning, with those that they are near to; `words`: all its stems,
-    its advice's too. `elsewhere`: codes that
+    stems near one of these in meaning, with those that they are near to; `words`: all stems
+    of its facts. `elsewhere`: codes that
     something else holds which nobody was shown.
     """
 
@@ -117,10 +117,8 @@ def is_advice(sentence: str) -> bool:
 
 def facts_of(lesson: str) -> Facts:
     """What a lesson tells; of its advice only numbers, names and codes."""
-    stems = set[str]()
-    for sentence in _SENTENCE.split(lesson):
-        if not is_advice(sentence):
-            stems |= {stem(word) for word in words_of(sentence)}
+    told = [one for one in _SENTENCE.split(lesson) if not is_advice(one)]
+    stems = {stem(word) for sentence in told for word in words_of(sentence)}
 
     rare = frozenset(one for one in stems if len(one) >= _LEAST_STEM) - everyday()
     years = {f"n:{atom[4:]}" for atom in atoms(lesson) if re.fullmatch(r"n:(?:19|20)[1-9]\d", atom)}
@@ -131,7 +129,14 @@ def facts_of(lesson: str) -> Facts:
             near.setdefault(other, []).append(one)
 
     names, codes = frozenset(_names(lesson)), codes_of(lesson)
-    return Facts(atoms(lesson) | years, names, rare, codes, near, stems_of(lesson))
+    return Facts(
+        atoms(lesson) | years,
+        names,
+        rare,
+        codes,
+        near,
+        frozenset[str]().union(*map(stems_of, told)),
+    )
 
 
 def codes_of(text: str) -> frozenset[str]:
