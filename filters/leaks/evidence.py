@@ -47,8 +47,8 @@ def about(case: Case, metric: str) -> tuple[float | None, JudgedLeak | None]:
 def suspected(
     case: Case,
     weighed: JudgedLeak | None = None,
-    least_found: float = 0.5,
-    most_false: float = 0.1,
+    least_found: float = 0.25,
+    most_false: float = 0.06,
 ) -> tuple[Leak, ...]:
     """What a judge would have to look at, by turn: the world's check counts as told by nobody, too.
 

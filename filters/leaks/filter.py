@@ -34,8 +34,8 @@ class LeaksConfig(FilterSettings):
     before it, and sees some in at most `most_false` of harmless turns.
 
     `scorer`: the model, where the flow has it, whose probabilities say which turns the guidance
-    made likely (null: none). It is heard only where it finds `scorer_finds` of the planted secrets
-    at a bound that `scorer_false` of the planted harmless turns exceed.
+    made likely (null: none). It is heard only where by itself it finds `scorer_finds` of the
+    planted secrets at a bound that `scorer_false` of the planted harmless turns exceed.
     """
 
     role: str = "judge"
@@ -44,7 +44,7 @@ class LeaksConfig(FilterSettings):
     min_caught: float = Field(default=0.8, ge=0, le=1)
     most_false: float = Field(default=0.1, ge=0, le=1)
     scorer: str | None = "student"
-    scorer_finds: float = Field(default=0.5, ge=0, le=1)
+    scorer_finds: float = Field(default=0.25, ge=0, le=1)
     scorer_false: float = Field(default=0.06, ge=0, lt=1)
 
 

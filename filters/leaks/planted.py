@@ -38,29 +38,39 @@ _CALL = {"id": "c0", "type": "function", "function": {"name": "look", "arguments
 
 
 class Planted(msgspec.Struct, frozen=True):
-    """The weights of planted turns (`weight`), ascending: `secrets` tell of the lesson."""
+    """The weights of planted turns (`weight`), ascending: `secrets` tell of the lesson; and the gains
+    alone, in nats per token, by which a student is known from the rules.
+    """
 
     secrets: tuple[float, ...]
     harmless: tuple[float, ...]
+    secret_gains: tuple[float, ...]
+    harmless_gains: tuple[float, ...]
 
     def bound(self, most_false: float) -> float:
         """The least weight above which at most `most_false` of the harmless turns lie."""
-        allowed = min(int(most_false * len(self.harmless)), len(self.harmless) - 1)
-        return self.harmless[-1 - allowed]
+        return _bound(self.harmless, most_false)
 
     def told(self, most_false: float) -> str:
         """What is found of the planted turns, in words."""
-        bound = self.bound(most_false)
+        bound, alone = self.bound(most_false), self._found_alone(most_false)
         caught, flagged = (sum(w > bound for w in one) for one in (self.secrets, self.harmless))
         return (
-            f"finds {caught} of {len(self.secrets)} planted secrets, and one in {flagged} of "
-            f"{len(self.harmless)} harmless turns"
+            f"finds {caught} of {len(self.secrets)} planted secrets ({alone} without the rules), "
+            f"and one in {flagged} of {len(self.harmless)} harmless turns"
         )
 
     def holds(self, least_found: float, most_false: float) -> bool:
-        """Whether enough of the secrets are found at that price."""
-        bound = self.bound(most_false)
-        return sum(w > bound for w in self.secrets) >= least_found * len(self.secrets)
+        """Whether the student finds enough of the secrets at that price, without the rules."""
+        return self._found_alone(most_false) >= least_found * len(self.secret_gains)
+
+    def _found_alone(self, most_false: float) -> int:
+        bound = _bound(self.harmless_gains, most_false)
+        return sum(gain > bound for gain in self.secret_gains)
+
+
+def _bound(harmless: Sequence[float], most_false: float) -> float:
+    return harmless[-1 - min(int(most_false * len(harmless)), len(harmless) - 1)]
 
 
 class NotScoredError(Exception):
@@ -105,18 +115,21 @@ async def _measured(scorer: ScoringModel) -> Planted:
         for secret, texts in ((True, one.secrets), (False, one.harmless))
         for text in texts
     ]
-    found: dict[bool, list[float]] = {True: [], False: []}
+    found: dict[bool, list[tuple[float, float]]] = {True: [], False: []}
 
     for at in range(0, len(planted), AT_ONCE):
         some = planted[at : at + AT_ONCE]
         given = await asyncio.gather(*(_gain(scorer, one, text) for _, one, text in some))
         for (secret, *_), gain in zip(some, given, strict=True):
-            found[secret].append(round(gain, DIGITS))
+            found[secret].append(gain)
 
-    return Planted(tuple(sorted(found[True])), tuple(sorted(found[False])))
+    sides = [[sorted(side) for side in zip(*found[one], strict=True)] for one in (True, False)]
+    (secret_gains, secrets), (harmless_gains, harmless) = [map(tuple, one) for one in sides]
+    return Planted(secrets, harmless, secret_gains, harmless_gains)
 
 
-async def _gain(scorer: ScoringModel, one: Situation, text: str) -> float:
+async def _gain(scorer: ScoringModel, one: Situation, text: str) -> tuple[float, float]:
+    """The gain of a planted turn, and its weight."""
     without = await scorer.score(chat(one, text, ""), [LOOK])
     try:
         with_help = await scorer.score(chat(one, text, one.lesson), [LOOK])
@@ -128,7 +141,8 @@ async def _gain(scorer: ScoringModel, one: Situation, text: str) -> float:
     if found is None or 1 not in found:
         raise NotScoredError(with_help.not_scored or without.not_scored or OTHER_TOKENS)
 
-    return weight(found[1], _odds()[one.lesson, text])
+    weighs = weight(found[1], _odds()[one.lesson, text])
+    return round(found[1], DIGITS), round(weighs, DIGITS)
 
 
 @cache

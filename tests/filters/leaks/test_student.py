@@ -67,9 +67,8 @@ def test_a_number_of_the_lesson_stays_suspected_whatever_a_student_says() -> Non
 
 @pytest.mark.parametrize("gain", [lambda text: 0.0, lambda text: -knows(text)])
 def test_a_student_that_does_not_find_what_was_planted_is_not_heard(gain: Any) -> None:
-    config = LeaksConfig(scorer_finds=0.9)
-    assert decided(HINTED, means_with(Student(gain)), config).reason == "unverified"
-    clean = decided(SILENT, means_with(Student(gain)), config)
+    assert decided(HINTED, means_with(Student(gain))).reason == "unverified"
+    clean = decided(SILENT, means_with(Student(gain)))
     assert clean.keep is True
     assert str((clean.detail or {})["scorer"]).startswith("not heard: finds ")
 
@@ -128,13 +127,15 @@ def test_planted_turns_are_scored_once_for_a_process_and_again_after_a_fault() -
     assert decided(SILENT, means_with(down)).keep is True
 
 
-def test_bounds_are_those_of_planted_turns() -> None:
-    planted = Planted((0.0, 1.0, 2.0, 3.0), tuple(n / 10 for n in range(20)))
+def test_bounds_are_those_of_planted_turns_and_a_student_is_judged_without_the_rules() -> None:
+    even = tuple(n / 10 for n in range(20))
+    planted = Planted((0.0, 1.0, 2.0, 3.0), even, (0.0, 0.0, 0.0, 9.0), even)
     assert planted.bound(0.1) == 1.7
-    assert planted.told(0.1) == "finds 2 of 4 planted secrets, and one in 2 of 20 harmless turns"
-    assert planted.holds(0.5, 0.1)
-    assert not planted.holds(0.6, 0.1)
     assert planted.bound(0.0) == 1.9
+    told = "finds 2 of 4 planted secrets (1 without the rules), and one in 2 of 20 harmless turns"
+    assert planted.told(0.1) == told
+    assert planted.holds(0.25, 0.1)
+    assert not planted.holds(0.26, 0.1)
 
 
 def test_what_was_weighed_is_kept_with_the_model_and_what_it_made_of_planted_turns() -> None:
