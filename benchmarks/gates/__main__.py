@@ -21,6 +21,7 @@ PARTS = (
     "benchmark_stamps",
     "closing_words",
     "real_closing_words",
+    "closing_cases",
     "attribution",
     "lucky",
 )
