@@ -231,7 +231,8 @@ def main() -> None:
     if given.pairs is None:
         found = rows(most=None if given.all else MOST)
     else:
-        halves = {f"pairs, {name}": pairs(*given.pairs, at) for at, name in enumerate(HALVES)}
+        asked, lines = given.pairs
+        halves = {f"pairs, {name}": pairs(asked, lines, at) for at, name in enumerate(HALVES)}
         found = [
             rate
             for name, episodes in halves.items()
