@@ -27,7 +27,7 @@ from synth.synthesizers.reverse.deriving import exploration_tasks
 from synth.synthesizers.reverse.exploration import Experience
 from synth.synthesizers.reverse.ground import Ground
 
-EXPLORATIONS = {"storefront": 24, "sql": 24, "textworld": 8}
+EXPLORATIONS = {"storefront": 5, "sql": 6, "textworld": 4}
 STYLES = ("polite", "terse", "reordered", "filler")
 _SENTENCE = re.compile(r"(?<=[.!?]) (?=[A-Z])")
 _NUMBER = re.compile(r"^\d+\. ")

@@ -55,7 +55,7 @@ def read(goal: str, kinds: Kinds) -> list[Command]:
     named = re.compile(rf"\b(?:{_any(kinds)})\b", re.IGNORECASE)
 
     for sentence in filter(named.search, _SENTENCE.split(goal)):
-        wish = read_sentence(sentence, kinds)
+        wish = next(iter(read_own(sentence)), None) or read_sentence(sentence, kinds)
         if wish is None:
             return []
         found.append(wish)

@@ -31,6 +31,7 @@ KINDS = {
         ("What I want is the safe to be open.", ("open", "safe")),
         ("Make sure that the hatch is shut.", ("close", "hatch")),
         ("Unlock the type 9 locker, but don't open it.", ("unlock", "type 9 locker")),
+        ("Hello there. The onion should be eaten up, by you. Thanks!", ("eat", "onion")),
         ("Dvd onto the desk.", ("put", "dvd", "desk")),
     ],
 )
