@@ -1,8 +1,9 @@
-"""`python -m benchmarks.gates.wordings`: of the windows that become tasks in the words of rules, how
-many do so when a model words the goal; and what is accepted that says something else.
+"""`python -m benchmarks.gates.wordings`: of the windows that become tasks in the words of rules,
+how many do so when a model words the goal; and what is accepted that says something else.
 
 The model is a script: `data/wordings.yaml` puts each line into other words, by styles. It has two
-tries where a model has three, and reads nothing of why the first was refused. Each wording is also given with its words
+tries where a model has three, and reads nothing of why the first was refused. Each wording is also
+given with its words
 shuffled, with one value exchanged, and with a request left out: none may be accepted. Baseline: a
 gate that accepts every wording has 100 % of each.
 """

@@ -5,23 +5,33 @@ What stands beside (a greeting, a thank-you, a reason) must not name a table, a 
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 
-from synth.envs.sql.request import SqlRequest
+import msgspec
+
+from synth.envs.sql.request import SqlRequest, grammar
 from synth.envs.sql.words import Vocabulary
 from synth.text.data_files import read as data_file
 
 _SPACES = re.compile(r"\s+")
-_VALUE = r"[\"'“”]?(?P<{}>[^\s,;?!\"'“”]*[^\s,;.?!\"'“”](?: (?-i:[A-ZÀ-Þ])[^\s,;?!\"'“”]*[^\s,;.?!\"'“”])*)[\"'“”]?"
+_SIGN, _LAST = r"[^\s,;?!\"'“”]", r"[^\s,;.?!\"'“”]"
+_VALUE = rf"[\"'“”]?(?P<{{}}>{_SIGN}*{_LAST}(?: (?-i:[A-ZÀ-Þ]){_SIGN}*{_LAST})*)[\"'“”]?"
 """One word, or several with capital letters, as they stand in a sentence."""
 _TOLD = re.compile(r"\d|[\"'“”]|(?<=[a-z,] )[A-Z][a-z]+")
 """What tells a value outside of what was read: a number, a quotation, a name in a sentence."""
 
 
+class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """data/wishes.yaml: words by what they lead to, and form -> patterns that read it."""
+
+    words: Mapping[str, str]
+    read: Mapping[str, Sequence[str]]
+
+
 @cache
-def _words() -> Mapping[str, str]:
-    found: Mapping[str, str] = data_file("envs/sql/data/wishes.yaml", dict[str, str])
+def _words() -> _Words:
+    found: _Words = data_file("envs/sql/data/wishes.yaml", _Words)
     return found
 
 
@@ -32,7 +42,7 @@ def read(text: str, words: Vocabulary) -> SqlRequest | None:
         return own
 
     plain = _SPACES.sub(" ", text.strip())
-    if re.search(rf"\b(?:{_words()['not']})(?!\w)", plain, re.IGNORECASE):
+    if re.search(rf"\b(?:{_words().words['not']})(?!\w)", plain, re.IGNORECASE):
         return None
 
     found = {one for one in _requests(plain, words) if one is not None}
@@ -74,56 +84,23 @@ def _says_more(around: str, words: Vocabulary) -> bool:
 @lru_cache(maxsize=512)
 def _patterns(words: Vocabulary, table: str) -> list[tuple[str, re.Pattern[str]]]:
     """(the change in the grammar's words, what reads it) for a table."""
-    said, many = _words(), words.nouns[table]
+    said, many = _words().words, words.nouns[table]
     one = many[:-3] + "y" if many.endswith("ies") else many.removesuffix("s")
-    paths = [phrase for phrase in words.paths[table]]
     own = [phrase for phrase, path in words.paths[table].items() if len(path) == 1]
+    either = f"{re.escape(many)}|{re.escape(one)}"
 
-    column = rf"(?P<column>{_any(paths)})"
-    of = rf"(?P<of>{_any(own)})"
-    rows = rf"(?:(?:{said['all']}) )*(?:{re.escape(many)}|{re.escape(one)})"
-    key, value = _VALUE.format("key"), _VALUE.format("value")
-    which = rf"{rows} (?:(?:{said['whose']}) )?{column} (?:(?:{said['is']}) )?{key}"
-    end, then = r"(?=[,.;!?]?(?: |$))", r"[,:]? (?:(?!\b(?:to|as)\b)[a-z ,']+ )?"
-    verbs = {form: rf"\b(?:{said[form]})" for form in ("set", "clear", "remove")}
-    link = rf"(?:{said['of']})"
-    sets, clears = (
-        "Set the {of} to {value} in all {many}{which}.",
-        ("Empty the {of} of all {many}{which}."),
-    )
+    slots = {name: rf"(?:{any_of})" for name, any_of in said.items()}
+    slots["rows"] = rf"(?:{slots['all']} )*(?:{either})"
+    slots["column"] = rf"(?P<column>{_any([*words.paths[table]])})"
+    slots["of"] = rf"(?P<of>{_any(own)})"
+    slots |= {name: _VALUE.format(name) for name in ("key", "value")}
+    slots["which"] = "{rows} (?:{whose} )?{column} (?:{is} )?{key}".format(**slots)
 
-    added = rf"\b(?:{said['add']}) (?:[a-z]+ ){{0,4}}?(?:{re.escape(many)}|{re.escape(one)})"
-    found = [
-        (
-            "Add one to the {many}: {values}. Leave the rest of it empty.",
-            rf"{added}(?: with)?:? (?P<values>the .+?)(?=[.;!?](?: |$)|$)",
-        ),
-        (
-            "Add one to the {many}: {values}. Leave the rest of it empty.",
-            rf"\bwith (?P<values>the .+), {added}{end}",
-        ),
-        (
-            sets,
-            rf"{verbs['set']} the {of} to {value} (?:{said['whose']}) {column} "
-            rf"(?:(?:{said['is']}) )?{key},? {link} {rows}{end}",
-        ),
-        (sets, rf"{verbs['set']} the {of} to {value} {link} {which}{end}"),
-        (sets, rf"{verbs['set']} the {of} {link} {which} to {value}{end}"),
-        (sets, rf"\b{link} {which}{then}{verbs['set']} the {of} to {value}{end}"),
-        (
-            sets,
-            rf"\bthe {of} {link} {which} (?:should|must|has to|needs to|is to) (?:be|become|read) {value}{end}",
-        ),
-        (clears, rf"{verbs['clear']} the {of} {link} {which}{end}"),
-        (clears, rf"\b{link} {which}{then}{verbs['clear']} the {of}{end}"),
-        ("Remove all {many}{which}.", rf"{verbs['remove']} {which}{end}"),
-        (
-            "Remove all {many}{which}.",
-            rf"\b{which} (?:should|must|has to|needs to|is to) (?:be removed|be deleted|go)\b",
-        ),
+    return [
+        (grammar().requests[form].says, re.compile(text.format(one=either, **slots), re.IGNORECASE))
+        for form, texts in _words().read.items()
+        for text in texts
     ]
-
-    return [(says, re.compile(pattern, re.IGNORECASE)) for says, pattern in found]
 
 
 def _any(names: list[str]) -> str:

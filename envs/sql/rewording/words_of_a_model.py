@@ -1,4 +1,4 @@
-"""A model's words for a goal that rules have written: accepted where they are read as its changes."""
+"""A model's words for a goal that rules wrote: accepted where they are read as its changes."""
 
 from collections.abc import Sequence
 

@@ -17,7 +17,7 @@ _SAID = re.compile(
 _SIZES = {"k": 1, "m": 2, "g": 3, "t": 4}
 _TIMES = {"min": 60, "hour": 3600, "day": 86_400, "week": 604_800}
 _MOST = 24
-"""Numbers of a person's words that are reckoned with: with more of them nearly all would come out."""
+"""Numbers of a person's words that are reckoned with: with more nearly all would come out."""
 
 
 def spellings(text: str) -> Iterator[str]:

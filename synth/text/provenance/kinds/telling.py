@@ -65,7 +65,7 @@ def languages() -> Languages:
 
 @cache
 def _vocabulary() -> frozenset[str]:
-    """Names with digits that all programs know: encodings, hashes, kinds of files, Python's modules."""
+    """Names with digits that all know: encodings, hashes, kinds of files, Python's modules."""
     hashes = {part for one in hashlib.algorithms_available for part in (one, f"{one}sum")}
     endings = {*mimetypes.types_map, *mimetypes.suffix_map, *mimetypes.encodings_map}
     known = {*aliases, *aliases.values(), *hashes, *endings, *sys.stdlib_module_names}
