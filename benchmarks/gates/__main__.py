@@ -13,6 +13,7 @@ from benchmarks.gates.table import Rate, table
 PARTS = (
     "arguments",
     "values",
+    "wordings",
     "goals",
     "leaks",
     "raw_calls",
