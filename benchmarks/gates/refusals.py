@@ -17,6 +17,8 @@ from benchmarks.gates.table import Rate, table
 from synth.schemas import read_yaml
 from synth.text.refusals import refuses
 
+OUTSIDER = WORDS.with_name("refusals_outsider.yaml")
+"""Written by somebody else after the weights were fitted."""
 TARGETS = {"misses": "<= 10 %", "false alarms": "<= 1 %"}
 
 
@@ -44,6 +46,8 @@ def _written(sets: Mapping[str, list[str]]) -> Iterator[Rate]:
         yield from rated(f"fitted, {name}", sets[name], sets[f"{name}_near"])
     for at, what in enumerate(("fitted", "not fitted")):
         yield from rated(f"{what}, fifth", sets["fifth"][at::2], sets["fifth_near"][at::2])
+    last = read_yaml(OUTSIDER.read_text(encoding="utf-8"), OUTSIDER.name)
+    yield from rated("not fitted, sixth", last["refusals"], last["not_refusals"])
 
 
 def _ours() -> Iterator[Rate]:
