@@ -76,6 +76,9 @@ def _tables(tally: "ImportTally") -> "Iterator[Table]":
         rows.append(("all", *(_number(tally.total([column])) for column in columns)))
     if rows:
         yield Table("Imported", ("format", *shown), rows)
+    if tally.unread:
+        kinds = [(printable(kind), _number(count)) for kind, count in tally.unread.most_common()]
+        yield Table("Not understood: a note stands in its place", ("content", "count"), kinds)
     reasons = []
     for reason, count in Counter(tally.reasons).most_common():
         places = [
@@ -121,6 +124,7 @@ def _notes(tally: "ImportTally", *, dry_run: bool) -> Iterator[str]:
     if len(tally.seen) > _LISTED:
         yield f"read as  ... and {len(tally.seen) - _LISTED:,} more shapes"
     yield from _of_labels(tally)
+    yield from map(printable, tally.verdicts)
     if tally.marks:
         become = "would become" if dry_run else "are"
         yield f"{tally.marks:,} labels and notes of the sources {become} rows of the table scores"

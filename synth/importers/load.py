@@ -97,6 +97,22 @@ def _opened(
                 yield Opened(path, file, _entries(file, format, settings))
 
 
+def entries_of(
+    sources: Sequence[Path], format: str | Format, settings: ImportSettings
+) -> Iterator[Entry]:
+    """All that the sources hold, file by file; nothing of a file that is refused as a whole."""
+    for file in opened(sources, format=format, settings=settings):
+        if isinstance(file, Rejection):
+            continue
+        own: list[Entry] = []
+        for entry in file.entries:
+            if isinstance(entry, Rejection) and entry.locator == WHOLE:
+                own = []
+                break
+            own.append(entry)
+        yield from own
+
+
 def _entries(file: Unpacked, format: str | Format, settings: ImportSettings) -> Iterator[Entry]:
     """The records of one file through the importer of its format; what no importer knows is one
     rejection.

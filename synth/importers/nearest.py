@@ -5,6 +5,7 @@ from typing import Any
 
 from synth.importers.chats.columns import is_chat, parsed
 from synth.importers.chats.words import COLUMNS, NAMES
+from synth.importers.labelling.annotations import are_annotations
 from synth.importers.records import Record, is_object
 
 _KINDS = {
@@ -80,6 +81,8 @@ def describes(value: Any) -> str | None:
     """What a record says of the data beside it, where it is no data itself."""
     if not isinstance(value, dict):
         return None
+    if are_annotations(value):
+        return "scores of traces, brought to those that are imported with them"
     if "_data_files" in value or ("splits" in value and len(value) <= 2):
         return "the state of a saved data set: its .arrow files are read"
     if is_object(value, "form", written_by=str, kind=str):

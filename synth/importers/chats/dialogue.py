@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from synth.importers.actions.reading import read_actions
-from synth.importers.chats.blocks import Said, said
+from synth.importers.chats.blocks import said
+from synth.importers.chats.said import Said
 from synth.importers.chats.tool_parts import as_text
 from synth.importers.conversation import ConversationBuilder, joined
+from synth.importers.frameworks.ui_messages import in_steps
 from synth.importers.records import Object
 
 _THOUGHT = re.compile(r"\A\s*<(think|thinking)>(?P<thought>.*?)</\1>\s*", re.DOTALL)
@@ -29,19 +31,19 @@ def dialogue(
     chat = ConversationBuilder()
     read = []
 
-    for index, message in enumerate(messages):
-        if not isinstance(message, dict):
-            raise ValueError(f"message {index} is {type(message).__name__}, no object")
+    for index, whole in enumerate(messages):
+        if not isinstance(whole, dict):
+            raise ValueError(f"message {index} is {type(whole).__name__}, no object")
         try:
-            read.append(said(message))
+            read += [(index, message, said(message)) for message in in_steps(whole)]
         except ValueError as error:
             raise ValueError(f"message {index}: {error}") from error
 
-    if system and not (read and read[0].role == "system"):
+    if system and not (read and read[0][2].role == "system"):
         chat.say("system", as_text(system))
 
     known: set[Any] = set()
-    for index, (one, message) in enumerate(zip(read, messages, strict=True)):
+    for index, message, one in read:
         if one.role == "assistant":
             _answered(chat, one, message | {"at": index})
             known |= {call["id"] for call in one.calls if call["id"]}
