@@ -132,6 +132,8 @@ class Import:
                 if isinstance(entry, Rejection) and entry.locator == WHOLE:
                     self.ledger.discard(own.shards)
                     self.refuse(entry)
+                    if isinstance(file, Unpacked) and file.verdicts:
+                        self.tally.verdict_files.append(opened.path)
                     return
 
                 if isinstance(entry, Imported):

@@ -10,9 +10,10 @@ import msgspec
 from synth.importers.files.decompression import DAMAGE, Known, Unpacked, unpacked
 from synth.importers.files.folders import files
 from synth.importers.files.json_records import records
+from synth.importers.files.whole_chat import whole_chat
 from synth.importers.files.wrapped import unwrapped, wrapped_format
 from synth.importers.interchange.synth_run import NAME, StoredRun, stored_run, trials
-from synth.importers.nearest import describes, nearest, saw, shape
+from synth.importers.nearest import are_verdicts, describes, nearest, saw, shape
 from synth.importers.records import (
     UNEXPECTED,
     WHOLE,
@@ -150,7 +151,13 @@ def _entries(file: Unpacked, format: str | Format, settings: ImportSettings) -> 
             if len(unknown) == _SNIFFED:
                 break
 
-        if unknown:
+        messages = whole_chat(whole, unknown, found) if format == "auto" else None
+        if messages is not None:
+            file.seen = f"messages: one chat of messages; {shape(unknown[0].value)}"
+            yield from importer("messages").read(messages, settings)
+            yield from [replaced] if replaced.records else []
+        elif unknown:
+            file.verdicts = are_verdicts(unknown[0].value)
             yield _unknown(whole, unknown[0].value)
     except DAMAGE as error:
         yield whole.rejected("unreadable", f"it changed while it was read: {error}")

@@ -26,6 +26,8 @@ IMPORTERS: dict[str, str] = {
     "spark": "synth.importers.streams.spark:FORMAT",
     "codex_exec": "synth.importers.streams.codex_exec:FORMAT",
     "openhands": "synth.importers.streams.openhands:FORMAT",
+    "autogen": "synth.importers.frameworks.autogen:FORMAT",
+    "langgraph": "synth.importers.frameworks.langgraph:FORMAT",
     "sts": "synth.importers.streams.sessions:FORMAT",
     "otel": "synth.importers.traces.otel:FORMAT",
     "langfuse": "synth.importers.traces.langfuse:FORMAT",

@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from synth.importers.labelling.match import Matches
 from synth.importers.records import Imported, Rejection, Replaced
@@ -28,6 +29,8 @@ class ImportTally:
     """Of each file with lone surrogates."""
     unread: Counter[str] = field(default_factory=Counter)
     """Content that was not understood, by its kind."""
+    verdict_files: list[Path] = field(default_factory=list)
+    """Files among the sources that hold verdicts of trajectories elsewhere."""
     verdicts: tuple[str, ...] = ()
     """Which score of the sources is taken for a verdict, or could be."""
     files: int = 0

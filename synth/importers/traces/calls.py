@@ -233,8 +233,8 @@ def used(counts: Any) -> Usage | None:
         counts, "cache_read_input_tokens", "cached_tokens"
     )
     sent, given = (
-        "prompt_tokens input_tokens input prompt",
-        "completion_tokens output_tokens output",
+        "prompt_tokens input_tokens inputTokens input prompt",
+        "completion_tokens output_tokens outputTokens output",
     )
     found = usage_of({**counts, "hit": cached}, sent, f"{given} completion", "hit")
     return found if found.prompt_tokens or found.completion_tokens else None
