@@ -130,11 +130,12 @@ def _entries(file: Unpacked, format: str | Format, settings: ImportSettings) -> 
 
             yield record
 
-    found, unknown = noted(), list[Record]()
+    found, unknown, broken = noted(), list[Record](), False
 
     try:
         for record in found:
             if isinstance(record, Rejection):
+                broken = True
                 yield record
                 continue
 
@@ -151,20 +152,35 @@ def _entries(file: Unpacked, format: str | Format, settings: ImportSettings) -> 
             if len(unknown) == _SNIFFED:
                 break
 
-        messages = whole_chat(whole, unknown, found) if format == "auto" else None
-        if messages is not None:
-            file.seen = f"messages: one chat of messages; {shape(unknown[0].value)}"
-            yield from importer("messages").read(messages, settings)
+        if unknown:
+            yield from _unrecognised(file, unknown, found, settings, broken)
             yield from [replaced] if replaced.records else []
-        elif unknown:
-            file.verdicts = are_verdicts(unknown[0].value)
-            yield _unknown(whole, unknown[0].value)
     except DAMAGE as error:
         yield whole.rejected("unreadable", f"it changed while it was read: {error}")
     except (ValueError, *UNEXPECTED) as error:
         yield whole.rejected("bad_record", explained(error))
     except MemoryError:
         yield whole.rejected("out_of_memory", "too large for this machine's memory: split it")
+
+
+def _unrecognised(
+    file: Unpacked,
+    first: Sequence[Record],
+    rest: Iterator[Record | Rejection],
+    settings: ImportSettings,
+    broken: bool,
+) -> Iterator[Entry]:
+    """A file no record of which is known by itself: the messages of a chat, or what nobody reads.
+    `broken`: one of its records could not be read.
+    """
+    whole = file.record(WHOLE)
+    messages = whole_chat(whole, first, rest, broken=broken)
+    if messages is None:
+        file.verdicts = are_verdicts(first[0].value)
+        yield _unknown(whole, first[0].value)
+        return
+    file.seen = f"messages: one chat of messages; {shape(first[0].value)}"
+    yield from importer("messages").read(messages, settings)
 
 
 def _reader(

@@ -82,6 +82,7 @@ def _called(found: Said, content: str) -> None:
     calls = [call_of(one) for one in values]
     if calls and all(calls):
         found.calls += [one for one in calls if one]
+        found.called = True
     else:
         found.texts.append(content)
 

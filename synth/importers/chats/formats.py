@@ -81,6 +81,8 @@ def _is_compared(value: Any) -> bool:
         return True
     if "chosen" in value and "rejected" in value:
         return bool(prompt) or chat_of(value) is not None or is_chat(parsed(value["chosen"]))
+    if isinstance(prompt, str) and prompt:  # both as texts
+        return isinstance(value.get("completion"), str)
     return is_chat(prompt) and value.get("completion") is not None
 
 

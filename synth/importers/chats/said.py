@@ -24,6 +24,8 @@ class Said(msgspec.Struct):
     answers: list[ToolAnswer] = []
     unread: list[Any] = []
     mask: str | None = None
+    called: bool = False
+    """Whether it is an entry of its own for calls, as ShareGPT writes them."""
     name: str | None = None
 
     @property

@@ -13,14 +13,23 @@ _CHATS = (
 
 
 def whole_chat(
-    whole: Record, first: Sequence[Record], rest: Iterable[Record | Rejection]
+    whole: Record,
+    first: Sequence[Record],
+    rest: Iterable[Record | Rejection],
+    *,
+    broken: bool = False,
 ) -> Iterator[Record | Rejection] | None:
     """The chats of a file, each as one record; None where its `first` records are no messages. A
-    message that cannot be read refuses the file: nobody knows what it said.
+    message that cannot be read refuses the file: nobody knows what it said. `broken`: one before was.
     """
     if len(first) < 2 or not is_chat([one.value for one in first]):
         return None
+    if broken:
+        return iter([whole.rejected("bad_record", _LOST)])
     return _chats(whole, first, rest)
+
+
+_LOST = "a chat one message of which cannot be read"
 
 
 def _chats(
@@ -30,7 +39,7 @@ def _chats(
     for record in rest:
         if isinstance(record, Rejection):
             yield record
-            yield whole.rejected("bad_record", f"the message {record.locator} cannot be read")
+            yield whole.rejected("bad_record", f"{_LOST}: {record.locator}")
             return
         messages.append(record.value)
 
