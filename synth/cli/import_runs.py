@@ -94,7 +94,7 @@ def _tables(tally: "ImportTally") -> "Iterator[Table]":
         yield Table("Imported", ("format", *shown), rows)
     if tally.unread:
         kinds = [(printable(kind), _number(count)) for kind, count in tally.unread.most_common()]
-        yield Table("Not understood: a note stands in its place", ("content", "count"), kinds)
+        yield Table("Not read: kept as it stood", ("content", "count"), kinds)
     reasons = []
     for reason, count in Counter(tally.reasons).most_common():
         places = [

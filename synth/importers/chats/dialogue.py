@@ -93,7 +93,7 @@ def _goes_on(chat: ConversationBuilder, message: Object) -> bool:
     """Whether an entry of calls belongs to the answer before it: nothing was said in between, and
     both are trained on alike.
     """
-    last = chat.messages[-1] if chat.messages else {"role": None}
+    last: Object = chat.messages[-1] if chat.messages else {"role": None}
     if last["role"] != "assistant":
         return False
     mask = _unweighted(message)

@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from synth.importers.attempt import count_labels, end_of, entry, in_order
-from synth.importers.chats.words import ENDS, ROLES
+from synth.importers.attempt import OPEN_END, count_labels, end_of, entry, in_order
+from synth.importers.chats.words import ROLES
 from synth.importers.conversation import ConversationBuilder, joined, text_of, tool_call, usage_of
 from synth.importers.records import (
     Entry,
@@ -109,13 +109,13 @@ def _result(record: Record) -> Entry:
 
     conversation = chat.conversation()
     stopped = str(value.get("stop_reason") or "").lower()
-    limit = "turn_limit" if "maximum number of" in stopped else None
+    limited = "maximum number of" in stopped  # of messages, or of turns
     return entry(
         record,
         "autogen",
         conversation,
         marks=count_labels(conversation, summaries_of_results=summaries),
-        **({"end": end_of(limit)} if limit and limit in ENDS.values() else {}),
+        end=end_of("turn_limit") if limited else OPEN_END,
     )
 
 
