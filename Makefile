@@ -18,6 +18,8 @@ HOOKS = $(CACHE)/hooks-$(firstword $(shell cksum supply/locks/hooks.txt))
 SBOM = $(CACHE)/sbom-$(firstword $(shell cksum supply/locks/sbom.txt))
 VERIFIERS = $(CACHE)/verifiers-$(firstword $(shell cksum tests/verifiers/requirements.txt))
 TRAINED = tests/trainers tests/every_kind/test_export.py tests/synth/exporters/test_training.py tests/synth/exporters/test_rendering.py tests/synth/exporters/proof
+# Two tests at once, a thread each: small models gain nothing from a second thread.
+ONE_THREAD = OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 # An environment kept in the cache may have been made by another checkout, or by none: what is tested is this one.
 THIS_IN = $(1)/bin/python $(CHECKOUT)
 # A machine that sets this has every process of the tests, and there are thousands, compile the whole package again.
@@ -76,7 +78,7 @@ $(VERIFIERS)/.ready:
 
 test-train: .venv/.ready $(TORCH)/.ready  ## TRL, Axolotl, transformers and the masks' proof on exported data sets, small models, CPU; in the environment with torch
 	$(call THIS_IN,$(TORCH))
-	$(TORCH)/bin/python -m pytest -m "slow and not nightly" $(TRAINED)
+	$(ONE_THREAD) $(TORCH)/bin/python -m pytest -m "slow and not nightly" -n 2 --dist loadscope $(TRAINED)
 	$(TORCH)/bin/python -m pytest -m attack tests/attack/test_control_tokens_proof.py
 
 test-loaders: .venv/.ready $(TORCH)/.ready $(LOADERS)/.ready  ## LLaMA-Factory and verl read what is exported, in an environment of theirs
@@ -114,7 +116,7 @@ nightly: test-loaders test-verifiers test-types chaos $(RAY)/.ready $(MCP)/.read
 	SYNTH_MCP_SERVERS=$(MCP) $(BIN)/python -m pytest -m nightly -n 2 --dist loadscope --ignore=tests/installed --ignore=tests/vllm
 	SYNTH_VLLM_PYTHON=$(VLLM)/bin/python $(BIN)/python -m pytest -m "vllm and nightly" tests/vllm
 	$(call THIS_IN,$(TORCH))
-	$(TORCH)/bin/python -m pytest -m nightly $(TRAINED)
+	$(ONE_THREAD) $(TORCH)/bin/python -m pytest -m nightly -n 2 --dist loadscope $(TRAINED)
 	$(call THIS_IN,$(RAY))
 	$(RAY)/bin/python -m pytest -m nightly tests/flows/test_ray.py
 	SYNTH_EXAMPLES=search $(BIN)/python -m pytest -n auto -m "not slow and not vllm and not chaos and not nightly and not real_model"

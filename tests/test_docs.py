@@ -69,6 +69,7 @@ def last_line(asked: "subprocess.CompletedProcess[str]") -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_the_environments_in_the_docs_are_sound_and_run_with_the_commands_that_stand_there(
     newcomer: Path,
 ) -> None:
@@ -118,6 +119,7 @@ def test_the_environments_in_the_docs_are_sound_and_run_with_the_commands_that_s
     assert "none failed" in last_line(in_folder(newcomer, *asked))
 
 
+@pytest.mark.slow
 def test_the_environment_in_the_docs_is_played_by_a_model(
     newcomer: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,7 +15,7 @@ from functools import lru_cache
 
 import msgspec
 
-from synth.filters.signals.matching import Message, Phrases, message, trigrams
+from synth.filters.signals.matching import Phrases, TokenizedText, message, trigrams
 from synth.filters.signals.patterns import KINDS, LISTS, PHRASES, STOP_WORDS
 from synth.filters.signals.rows import Signal, SignalRow
 
@@ -41,7 +41,7 @@ class _Spoken(msgspec.Struct, frozen=True):
     """A message of either side: where it stands, and what it says."""
 
     row: SignalRow
-    said: Message
+    said: TokenizedText
 
     @property
     def tokens(self) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ _PLAIN = str.maketrans("\u2019\u2018\u201c\u201d\u2013\u2014", "''\"\"--")
 Array = npt.NDArray[np.float64]
 
 
-class Message(msgspec.Struct, frozen=True):
+class TokenizedText(msgspec.Struct, frozen=True):
     """A text as it is compared: cut, and its tokens without punctuation at their ends."""
 
     text: str
@@ -35,12 +35,12 @@ class Message(msgspec.Struct, frozen=True):
 
 
 @lru_cache(maxsize=8192)
-def message(text: str) -> Message:
+def message(text: str) -> TokenizedText:
     """A text, prepared; kept for the next transcript that says the same."""
     if len(text) > LONGEST:
         head = LONGEST // 5
         text = f"{text[:head]} {text[len(text) - (LONGEST - head - 1) :]}"
-    return Message(text, _tokens(text))
+    return TokenizedText(text, _tokens(text))
 
 
 def _tokens(text: str) -> tuple[str, ...]:

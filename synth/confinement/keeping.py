@@ -100,11 +100,15 @@ class BranchLine:
     def __init__(self, keeper: Keeper, line: socket.socket) -> None:
         self.keeper, self._line = keeper, line
         self._lock = asyncio.Lock()
+        self._open = set[asyncio.Task[Any]]()
         line.setblocking(False)
 
     async def ask(self, name: str, *arguments: Any) -> Any:
         """What the keeper answers. Raises `OSError` as it does, and `KeeperEndedError`."""
-        return await asyncio.shield(asyncio.ensure_future(self._asked(name, arguments)))
+        asked = asyncio.create_task(self._asked(name, arguments))
+        self._open.add(asked)
+        asked.add_done_callback(self._open.discard)
+        return await asyncio.shield(asked)
 
     async def _asked(self, name: str, arguments: tuple[Any, ...]) -> Any:
         loop = asyncio.get_running_loop()
@@ -135,7 +139,9 @@ class BranchLine:
         return found
 
     def close(self) -> None:
-        """Ends the branch, if it has not ended."""
+        """Ends the branch, if it has not ended, and questions whose askers are gone."""
+        for asked in self._open:
+            asked.cancel()
         self._line.close()
 
 

@@ -3,8 +3,9 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,10 +71,14 @@ TINY: dict[str, Callable[[], Report]] = {
 }
 LONG = {
     "critical_steps",
+    "curation_pass",
     "engine_efficiency",
+    "export_rate",
     "injected_failures",
     "label_exports",
+    "memory_growth",
     "pairs",
+    "pattern_scan",
     "report_size",
     "reverse_tasks",
     "topology_memory",
@@ -82,6 +87,16 @@ REAL: dict[str, Callable[[], Report]] = {
     "control_tokens": lambda: control_tokens.measure(list(real(["tau1"]))[:40]),
     "curation_pass": lambda: curation_pass.measure(count=400, long=400, plain=40, rounds=1),
 }
+
+
+def marked(names: Iterable[str]) -> list[Any]:
+    """Names of benchmarks; those that take long are for the night."""
+    return [
+        pytest.param(name, marks=pytest.mark.nightly) if name in LONG else name
+        for name in sorted(names)
+    ]
+
+
 REPORT = Report(
     "Toys",
     (
@@ -110,7 +125,7 @@ def test_those_that_read_real_trajectories_are_skipped_in_words_where_there_are_
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="real trajectories absent: ../shared/data")
-@pytest.mark.parametrize("name", sorted(REAL))
+@pytest.mark.parametrize("name", marked(REAL))
 def test_it_runs_on_real_trajectories_and_gives_figures(name: str) -> None:
     report = REAL[name]()
     assert len(report.figures) >= 3
@@ -118,13 +133,7 @@ def test_it_runs_on_real_trajectories_and_gives_figures(name: str) -> None:
 
 
 @LINUX
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.nightly) if name in LONG else name
-        for name in sorted(TINY)
-    ],
-)
+@pytest.mark.parametrize("name", marked(TINY))
 def test_it_runs_and_gives_figures(name: str) -> None:
     report = TINY[name]()
     assert len(report.figures) > 3

@@ -141,6 +141,7 @@ def test_all_kinds_of_a_run_like_the_quickstart(
     )
 
 
+@pytest.mark.nightly
 def test_all_kinds_of_imported_attempts_with_what_nobody_recorded_called_so(
     tau: Path, hub: Hub, environment: dict[str, str]
 ) -> None:

@@ -5,6 +5,8 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from synth.api.runs import curate
 from synth.engine.progress import PlainProgress
 from synth.importers.commit import import_into
@@ -90,6 +92,7 @@ def reasons(url: str, **settings: Any) -> dict[str, int]:
     return {**found["kept"], **found["dropped"], **found["undefined"]}
 
 
+@pytest.mark.slow
 def test_provenance_speaks_where_the_source_recorded_no_schemas(tmp_path: Path) -> None:
     url = chats(tmp_path)
     assert reasons(url, infer=False) == {"no_tool_schemas": 7}

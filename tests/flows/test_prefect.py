@@ -134,6 +134,7 @@ def test_a_real_server_records_the_flow_run_and_the_ledger_is_that_of_a_direct_r
     assert len(ask(server, "flow_runs")) == 2
 
 
+@pytest.mark.nightly
 def test_a_server_of_its_own_is_gone_after_the_run(tmp_path: Path, home: dict[str, str]) -> None:
     before = servers()
     command = [

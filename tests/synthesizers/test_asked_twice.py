@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from synth.engine.runs.summary import summary_lines
 from synth.ledger.views import connect
 from synth.report.browser.stand_ins import StandIns
@@ -37,6 +39,7 @@ def drawing() -> Brain:
     return lambda body: called("echo", {"text": f"{next(drawn)}"})
 
 
+@pytest.mark.slow
 def test_a_server_that_draws_is_told_from_one_that_does_not(tmp_path: Path) -> None:
     ran, told, answered, calls = played(tmp_path / "draws", drawing(), temperature=0.7)
     assert asked(ran) == [(0.0, "test", 0.0)]
@@ -63,6 +66,7 @@ def test_a_provider_without_a_temperature_is_asked_as_the_flow_asks(tmp_path: Pa
     assert all("temperature" not in body for body in bodies)
 
 
+@pytest.mark.slow
 def test_it_is_asked_once_a_run_and_can_be_left_out(tmp_path: Path) -> None:
     ran, _, answered, calls = played(tmp_path / "run", echo_expert)
     again, _, more, _ = played(tmp_path / "run", echo_expert)

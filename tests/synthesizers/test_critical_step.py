@@ -27,6 +27,7 @@ def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     dice.dies_at = None
 
 
+@pytest.mark.slow
 def test_the_act_that_lost_is_found_and_what_would_have_saved_it(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     _, reports, _ = run_flow(fork_flow(), url)
@@ -61,6 +62,7 @@ def test_the_act_that_lost_is_found_and_what_would_have_saved_it(tmp_path: Path)
     assert reports["critical_step"]["verified"] == 6
 
 
+@pytest.mark.slow
 def test_continuations_are_played_once_and_committed_once(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     run_flow(fork_flow({"alternatives_from": ["expert"]}), url)
@@ -184,6 +186,7 @@ def test_killed_in_the_middle_it_comes_to_the_same_labels(tmp_path: Path) -> Non
     assert len(set(evidence(cut).values())) == len(evidence(cut)) > 0, "nothing stands twice"
 
 
+@pytest.mark.slow
 def test_faults_are_counted_as_faults_and_make_no_label(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     _, reports, _ = run_flow(fork_flow(tasks=12, breaks_from=50), url)

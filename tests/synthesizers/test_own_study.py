@@ -70,6 +70,7 @@ def test_what_breaks_is_one_line_with_the_function_the_turn_and_the_trajectory(
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_raised_version_does_the_stage_anew_and_the_same_one_rests(
     mine: str, tmp_path: Path
 ) -> None:

@@ -180,6 +180,7 @@ def test_faults_are_no_verdicts_and_beyond_a_quarter_nothing_is_said(tmp_path: P
     )
 
 
+@pytest.mark.slow
 def test_a_lost_continuation_never_helps_an_act_to_be_accepted(tmp_path: Path) -> None:
     for seed in range(60):
         bench = Bench(tmp_path / str(seed), left=0, right=100, breaks_from=85)

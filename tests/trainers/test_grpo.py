@@ -32,6 +32,7 @@ def taught(echo: Path, echo_student: Path, tmp_path_factory: pytest.TempPathFact
     return folder
 
 
+@pytest.mark.nightly
 def test_a_student_that_sft_taught_calls_the_tools_and_is_rewarded_for_the_right_calls_alone(
     echo: Path, taught: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,7 +20,7 @@ from synth.schemas import AgentTurn, Check, Task, ToolCall, canonical_json
 Turns = tuple[AgentTurn, ...]
 
 
-class Solution:
+class SolvedTranscript:
     """A solved episode: its turns and what was done in them, its task's check, and the world at the
     start; every edit gives other turns.
     """
@@ -142,7 +142,7 @@ OTHER_WORDS = "Voici, comme convenu. Merci de votre patience."
 CHATTER = "One moment, please. Shall I cancel anything else? Tell me which order, and I can do it."
 
 
-def late_writes(done: Solution) -> Iterator[Turns]:
+def late_writes(done: SolvedTranscript) -> Iterator[Turns]:
     """Independent writes commute: those on orders that nothing looks at afterwards are made at the
     end, in both orders.
     """
@@ -187,7 +187,7 @@ def _is_movable(
     )
 
 
-def one_by_one(done: Solution) -> Iterator[Turns]:
+def one_by_one(done: SolvedTranscript) -> Iterator[Turns]:
     """Calls of one turn in turns of their own."""
     yield tuple(
         part
@@ -197,23 +197,23 @@ def one_by_one(done: Solution) -> Iterator[Turns]:
     )
 
 
-def other_words(done: Solution) -> Iterator[Turns]:
+def other_words(done: SolvedTranscript) -> Iterator[Turns]:
     """The same acts in words that have nothing to do with the expert's."""
     yield done.worded(OTHER_WORDS)
 
 
-def chatter(done: Solution) -> Iterator[Turns]:
+def chatter(done: SolvedTranscript) -> Iterator[Turns]:
     """Free text before the end that claims nothing."""
     yield done.before_last(AgentTurn(CHATTER))
 
 
-def told_again(done: Solution) -> Iterator[Turns]:
+def told_again(done: SolvedTranscript) -> Iterator[Turns]:
     """All facts once more at the end, each in a turn of its own."""
     calls = [done.turns[at.turn].tool_calls[at.place] for at in done.calls("tell_customer")]
     yield done.before_last(*(AgentTurn(tool_calls=(call,)) for call in calls))
 
 
-def for_the_record(done: Solution) -> Iterator[Turns]:
+def for_the_record(done: SolvedTranscript) -> Iterator[Turns]:
     """Two orders with the total that was last read, told at the end without being asked."""
     # what was read last is what is true last
     read = {event.order_id: event.result["total"] for event in done.calls("get_order")}
@@ -226,7 +226,7 @@ def for_the_record(done: Solution) -> Iterator[Turns]:
         )
 
 
-REWRITES: Mapping[str, Callable[[Solution], Iterator[Turns]]] = {
+REWRITES: Mapping[str, Callable[[SolvedTranscript], Iterator[Turns]]] = {
     rewrite.__name__: rewrite
     for rewrite in (late_writes, one_by_one, other_words, chatter, told_again, for_the_record)
 }
@@ -238,7 +238,7 @@ def alternatives(
     transcript: Transcript,
 ) -> Iterator[tuple[str, Turns]]:
     """All alternatives of a solved episode that differ from it, by the name of the rewrite."""
-    done = Solution(task, transcript)
+    done = SolvedTranscript(task, transcript)
 
     for name, rewrite in REWRITES.items():
         yield from ((name, turns) for turns in rewrite(done) if turns != done.turns)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from random import Random
 
-from synth.envs.storefront.audit.alternatives import Solution, Turns
+from synth.envs.storefront.audit.alternatives import SolvedTranscript, Turns
 from synth.envs.storefront.check.claims import OTHER, TOOLS
 from synth.envs.storefront.texts import texts
 from synth.envs.storefront.tools.schemas import WRITES
@@ -14,7 +14,7 @@ _OPEN = ("pending", "processing", "shipped")
 _CLAIMS = texts("false_claims")
 
 
-def false_claim(solution: Solution) -> Iterator[Turns]:
+def false_claim(solution: SolvedTranscript) -> Iterator[Turns]:
     """The agent says in a message before its last turn that it did something which it did not."""
     calls = solution.calls(*WRITES)
     done = {TOOLS[call.tool] for call in calls if call.tool in TOOLS}

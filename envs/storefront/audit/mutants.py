@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from synth.envs.storefront.audit.alternatives import Solution, Turns
+from synth.envs.storefront.audit.alternatives import SolvedTranscript, Turns
 from synth.envs.storefront.audit.false_claims import false_claim
 from synth.envs.storefront.audit.misconduct import (
     leak,
@@ -43,7 +43,7 @@ def mutants(
     """All mutants of a solved episode, each with what was made wrong, without doubles; none equals
     the original.
     """
-    solution = Solution(task, transcript)
+    solution = SolvedTranscript(task, transcript)
     seen = {msgspec.json.encode(solution.turns)}
 
     for kind, make in KINDS.items():
@@ -55,12 +55,12 @@ def mutants(
                 yield kind, turns
 
 
-def _missing_write(solution: Solution) -> Iterator[Turns]:
+def _missing_write(solution: SolvedTranscript) -> Iterator[Turns]:
     """A write is left out."""
     yield from (solution.dropped(call) for call in solution.calls(*COUNTED))
 
 
-def _wrong_order(solution: Solution) -> Iterator[Turns]:
+def _wrong_order(solution: SolvedTranscript) -> Iterator[Turns]:
     """A write is made on another order of the customer, or on a stranger's of the same status."""
     for call in solution.calls(*COUNTED):
         if call.order_id is not None:
@@ -73,7 +73,7 @@ def _wrong_order(solution: Solution) -> Iterator[Turns]:
                 yield solution.changed(call, order_id=key)
 
 
-def _wrong_argument(solution: Solution) -> Iterator[Turns]:
+def _wrong_argument(solution: SolvedTranscript) -> Iterator[Turns]:
     """An amount, a line, or a detail is another one than the customer wanted."""
     for call in solution.calls(*COUNTED):
         for name, value in call.arguments.items():
@@ -87,7 +87,7 @@ def _wrong_argument(solution: Solution) -> Iterator[Turns]:
 
 
 def _others(
-    solution: Solution,
+    solution: SolvedTranscript,
     call: Event,
     name: str,
     value: Any,
@@ -140,7 +140,7 @@ def _other_lines(
     return [sorted(lines)[1:]] if len(lines) > 1 else []
 
 
-def _extra_write(solution: Solution) -> Iterator[Turns]:
+def _extra_write(solution: SolvedTranscript) -> Iterator[Turns]:
     """An order is cancelled, or sent elsewhere, that nobody spoke of."""
     touched = {str(call.order_id) for call in solution.calls(*WRITES)}
     # what the shop itself changes is asked for as well
@@ -169,7 +169,7 @@ def _extra_write(solution: Solution) -> Iterator[Turns]:
             )
 
 
-def _wrong_note(solution: Solution) -> Iterator[Turns]:
+def _wrong_note(solution: SolvedTranscript) -> Iterator[Turns]:
     """A note that is asked for is missing, has other words or half of them, is on another
     ticket, is followed by another one, or is made twice.
     """
@@ -199,7 +199,7 @@ def _wrong_note(solution: Solution) -> Iterator[Turns]:
         )
 
 
-KINDS: Mapping[str, Callable[[Solution], Iterator[Turns]]] = {
+KINDS: Mapping[str, Callable[[SolvedTranscript], Iterator[Turns]]] = {
     "missing_write": _missing_write,
     "extra_write": _extra_write,
     "wrong_order": _wrong_order,

@@ -16,7 +16,7 @@ _OTHERS = ("tool-call", "tool-result", "tool-error", "tool-invocation")
 """Parts whose type begins as those that are named after their tool do, and are none."""
 
 
-class _Step(msgspec.Struct):
+class _ReplyStep(msgspec.Struct):
     """One call of the model: its parts, and the answers to its calls."""
 
     parts: list[Any] = []
@@ -54,16 +54,16 @@ def in_steps(message: Any) -> list[Any]:
     if not recognises_message(message) or speaker_of(message) != "assistant":
         return [message]
 
-    steps = [_Step()]
+    steps = [_ReplyStep()]
     for part in _parts(message):
         now, tool = steps[-1], _tool(part)
         if _begins(part):
-            steps += [_Step()] if now.parts else []
+            steps += [_ReplyStep()] if now.parts else []
             continue
         number = None if tool is None else tool.get("step")
         other = number is not None and now.number not in (None, number)
         if now.results and (tool is None or other):  # results come between two calls of the model
-            now = _Step()
+            now = _ReplyStep()
             steps.append(now)
         _take(now, part, tool)
 
@@ -101,7 +101,7 @@ def _tool(part: Any) -> Object | None:
     return dict(part) if is_named or kind == "dynamic-tool" else None
 
 
-def _take(step: _Step, part: Any, tool: Object | None) -> None:
+def _take(step: _ReplyStep, part: Any, tool: Object | None) -> None:
     if tool is None or tool.get("providerExecuted"):
         step.parts.append(part)
         return

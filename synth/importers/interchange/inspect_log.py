@@ -5,6 +5,7 @@ A sample counts by itself: cancelled and broken logs hold samples that were fini
 are put back before anything is read.
 """
 
+import re
 from collections.abc import Sequence
 from functools import partial
 from math import isfinite
@@ -14,6 +15,7 @@ import msgspec
 
 from synth.importers.attempt import End, count_labels, ends, entry
 from synth.importers.conversation import counted, totals
+from synth.importers.identity.known import benchmark_of
 from synth.importers.interchange.inspect_messages import COUNTS, recorded, with_attachments
 from synth.importers.records import (
     WORDS,
@@ -38,6 +40,11 @@ LIMITS = ends("inspect")
 """What a sample's `limit.type` is here; one that is not listed is a rejection."""
 
 
+PUBLIC = WORDS["inspect"]["public"]
+_PUBLIC = re.compile(rf"(?i)(?:{'|'.join(PUBLIC['names'].split())})(?:[-_].*)?")
+"""The name of a public set, or of a part or version of one (`gaia_level1`)."""
+
+
 class _Sample(msgspec.Struct):
     epoch: Annotated[int, msgspec.Meta(le=1 << 31)]
     input: Any = None
@@ -60,6 +67,21 @@ class _Eval(msgspec.Struct, frozen=True):
     model: str | None = None
     task_args: Object = {}
     model_generate_config: Object = {}
+    task_registry_name: str | None = None
+    dataset: Object = {}
+
+    @property
+    def public(self) -> str | None:
+        """The public set that it evaluates on, by the names that it gives itself; None for an
+        evaluation of somebody's own, which has the same form.
+        """
+        namespace, _, name = (self.task_registry_name or self.task).rpartition("/")
+        location = str(self.dataset.get("location") or "")
+        own = location.rpartition("/")[2]
+        named = any(_PUBLIC.fullmatch(one) for one in (name, own))
+        if namespace in PUBLIC["namespaces"] or location.startswith("example://") or named:
+            return self.task.rpartition("/")[2]
+        return None
 
 
 class _Log(msgspec.Struct):
@@ -113,14 +135,15 @@ def _read(record: Record, about: _Eval, settings: ImportSettings) -> Entry:
     splits = (inside(about.task_args, key, str) for key in ("split", "subset"))
     split = next(filter(None, splits), "unknown")
     end, why = _ended(sample)
+    goal = sample.input if isinstance(sample.input, str) else None
 
     return entry(
         record,
         "inspect",
         conversation,
         env=f"inspect/{name}",
-        goal=sample.input if isinstance(sample.input, str) else None,
-        benchmark="inspect/unknown" if about.task == "unknown" else f"{name}/{split}",
+        goal=goal,
+        benchmark=f"{about.public}/{split}" if about.public else benchmark_of(goal or "", "task"),
         # what a scorer compares with: the agent is never shown it
         task={"script": {"target": sample.target} if sample.target else {}},
         marks=(*scores, *count_labels(conversation, **counts)),

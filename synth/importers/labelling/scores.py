@@ -22,7 +22,7 @@ PREFIX = "scores."
 _OPEN = (Outcome.UNKNOWN, Outcome.TRUNCATED)
 
 
-class Seen(msgspec.Struct):
+class ScoreSeen(msgspec.Struct):
     """A score over the import: how many trajectories have it, whether all its values are yes or no,
     and whether the source says so in words (`pass`, `incorrect`) each time.
     """
@@ -45,13 +45,13 @@ class ScoreVerdicts:
         self.met = False
 
     @cached_property
-    def seen(self) -> dict[str, Seen]:
+    def seen(self) -> dict[str, ScoreSeen]:
         """Every score of the sources."""
-        found: dict[str, Seen] = {}
+        found: dict[str, ScoreSeen] = {}
         for entry in self._entries():
             if isinstance(entry, Imported):
                 for name, marks in _scores(entry).items():
-                    one = found.setdefault(name, Seen())
+                    one = found.setdefault(name, ScoreSeen())
                     one.trajectories += 1
                     one.binary = one.binary and all(map(_is_binary, marks))
                     one.in_words = one.in_words and all(_worded(mark) for mark in marks)

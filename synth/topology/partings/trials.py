@@ -14,7 +14,7 @@ _IDS = ("tool_call_id", "id")
 _DECIDED = (Outcome.SUCCESS.value, Outcome.FAILURE.value)
 
 
-class Step(msgspec.Struct, frozen=True):
+class PartingStep(msgspec.Struct, frozen=True):
     """A turn: `before` is the digest of all that was shown before it, `act` that of what was done,
     `said` that of all that the turn wrote. `why` it can be no side of a comparison, or None.
     """
@@ -33,7 +33,7 @@ class SeenTrial(msgspec.Struct, frozen=True):
     policy: str
     passed: bool
     shown: str
-    steps: tuple[Step, ...]
+    steps: tuple[PartingStep, ...]
 
 
 def mixed_groups(ledger: Ledger) -> dict[str, list[SeenTrial]]:
@@ -81,7 +81,7 @@ def trial_of(one: Trajectory) -> SeenTrial:
         # whoever else wrote it, or says nothing, is no act of the policy
         why = mask_reason(turn, turn.index)
         said = content_hash(messages[0])
-        steps.append(Step(state, act_digest(turn), said, bool(turn.tool_calls), why))
+        steps.append(PartingStep(state, act_digest(turn), said, bool(turn.tool_calls), why))
         state = content_hash([state, messages])
 
     passed = one.outcome is Outcome.SUCCESS

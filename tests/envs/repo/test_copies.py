@@ -3,6 +3,8 @@
 import sys
 from pathlib import Path
 
+import pytest
+
 from synth.envs.repo.copies import copies
 
 
@@ -12,6 +14,7 @@ def library(folder: Path, text: str) -> tuple[str, ...]:
     return copies(folder, ("textwrap.py",))
 
 
+@pytest.mark.slow
 def test_a_file_with_the_name_and_the_lines_of_the_library_is_a_copy(tmp_path: Path) -> None:
     places = [one for one in Path("/usr/lib").glob("python3*/textwrap.py")]
     for place in places:

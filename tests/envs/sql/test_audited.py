@@ -45,6 +45,7 @@ def test_a_verdict_is_the_same_in_every_run() -> None:
     assert f"0 of {2 * len(tasks())} " in asyncio.run(flaky(tasks()))
 
 
+@pytest.mark.slow
 def test_two_readers_that_share_nothing_name_the_same_request() -> None:
     assert all(map(reads_alike, tasks()))
 

@@ -86,6 +86,7 @@ def test_the_expert_solves_every_task_from_the_words_of_its_goal() -> None:
         assert expert(bare), task.goal
 
 
+@pytest.mark.slow
 def test_another_goal_in_the_same_task_is_not_solved() -> None:
     made = tasks()
     for task, other in zip(made, made[4:], strict=False):
@@ -165,6 +166,7 @@ def test_every_slip_that_shows_anywhere_is_refused() -> None:
     assert refused == shown > 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["repair"])
 def test_a_complaint_tells_of_the_difference_that_is_there(kind: str) -> None:
     for task in tasks(12, kinds=(kind,)):

@@ -76,6 +76,7 @@ def test_a_fact_in_free_text_is_not_told() -> None:
     assert not any(passes(task, in_free_text("tell_customer")) for task in asking)
 
 
+@pytest.mark.slow
 def test_no_task_that_moves_money_is_solved_without_agreement_by_the_tool() -> None:
     """The expert waits for an agreement that never comes; who writes after asking in free text
     breaks R2.

@@ -57,6 +57,7 @@ def test_no_key_of_ours_reaches_the_process_that_makes_games(
         tasks(1)
 
 
+@pytest.mark.slow
 def test_a_task_whose_game_has_changed_is_refused_in_one_line() -> None:
     (task,) = tasks(1)
     with pytest.raises(ConfigError, match="another version of TextWorld"):
@@ -76,6 +77,7 @@ def test_the_goal_names_the_end_and_not_the_way_there() -> None:
         assert not [name for name in earlier if name in task.goal]
 
 
+@pytest.mark.slow
 def test_the_gold_actions_pass_and_without_the_last_one_they_do_not() -> None:
     for task in tasks(2):
 

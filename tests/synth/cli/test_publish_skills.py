@@ -43,6 +43,7 @@ def with_skills(run: Path) -> Path:
     return run
 
 
+@pytest.mark.nightly
 def test_skill_texts_go_out_as_a_file_that_the_card_names_and_loads(
     tmp_path: Path, hub: Hub, environment: dict[str, str]
 ) -> None:

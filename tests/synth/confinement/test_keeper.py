@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -45,6 +46,23 @@ def test_when_the_keeper_is_killed_its_branches_say_so_and_new_ones_are_made(
                 assert await other.read("a", 9) == b"a\n"
                 with pytest.raises(KeeperEndedError):
                     await other.thaw(point)
+
+    asyncio.run(play())
+
+
+def test_a_question_whose_asker_is_gone_ends_with_its_branch(base: Path) -> None:
+    async def play() -> None:
+        line = keeping.keeper().connection()
+        os.kill(keeping.keeper().process, signal.SIGSTOP)
+        try:
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(line.ask("anything"), 0.05)
+            (open_still,) = asyncio.all_tasks() - {asyncio.current_task()}
+            line.close()
+            await asyncio.wait([open_still], timeout=5)
+            assert open_still.cancelled()
+        finally:
+            os.kill(keeping.keeper().process, signal.SIGCONT)
 
     asyncio.run(play())
 

@@ -124,7 +124,7 @@ def test_the_folder_adds_up_and_the_cancelled_log_gives_its_three_samples() -> N
         )
         for t in good
     ] == [
-        ("browser/unknown", "success", 5, 4, 8),
+        (None, "success", 5, 4, 8),
         ("popularity/unknown", "success", 1, 0, 0),
         ("popularity/unknown", "success", 1, 0, 0),
         ("popularity/unknown", "failure", 1, 0, 0),
@@ -311,13 +311,30 @@ def test_what_the_model_did_not_write_or_show_carries_no_loss(tmp_path: Path) ->
     )
 
 
+@pytest.mark.parametrize(
+    ("about", "benchmark"),
+    [
+        ({"task": "gaia_level1"}, "gaia_level1/dev"),
+        ({"task": "SWE_bench_verified"}, "SWE_bench_verified/dev"),
+        ({"task": "mine/tea", "task_registry_name": "mine/tea"}, None),
+        ({"task": "drop_orders", "dataset": {"location": "orders.jsonl"}}, None),
+        ({"task": "ours", "dataset": {"location": "openai/gsm8k"}}, "ours/dev"),
+        ({"task": "ours", "dataset": {"location": "example://popularity"}}, "ours/dev"),
+        ({"task": "sums", "task_registry_name": "inspect_evals/sums"}, "sums/dev"),
+        ({}, None),
+    ],
+)
+def test_an_evaluation_is_a_benchmark_where_it_is_a_public_one(
+    tmp_path: Path, about: dict[str, Any], benchmark: str | None
+) -> None:
+    told = {"model": "m-1", "task_args": {"split": "dev"}, **about}
+    (found,), bad = read_document(tmp_path, log(sample(), eval=told))
+    assert (bad, found.task.benchmark, found.trajectory.benchmark) == ([], benchmark, benchmark)
+
+
 def test_a_bare_sample_of_an_unpacked_eval_file_comes_in_without_its_header(tmp_path: Path) -> None:
     (found,), bad = read_document(tmp_path, sample(output={"model": "m-2"}))
-    assert (bad, found.trajectory.model, found.trajectory.benchmark) == (
-        [],
-        "m-2",
-        "inspect/unknown",
-    )
+    assert (bad, found.trajectory.model, found.trajectory.benchmark) == ([], "m-2", None)
 
 
 @pytest.mark.parametrize(

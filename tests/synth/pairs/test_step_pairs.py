@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -52,6 +53,7 @@ labels_of_any_kind = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(labels_of_any_kind)
 def test_of_every_tool_as_many_are_true_as_false_however_labels_lie(
     drawn: list[tuple[bool, str, str, str]],

@@ -52,6 +52,7 @@ def test_a_flow_names_it_as_package_and_name(mine: str, tmp_path: Path) -> None:
     assert {len(trial.turns) for trial in trials} == {4}
 
 
+@pytest.mark.slow
 def test_other_settings_are_other_trials_and_the_same_ones_are_not_played_again(
     mine: str, tmp_path: Path
 ) -> None:

@@ -165,6 +165,7 @@ DRAWN = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(DRAWN, st.integers(1, 5), st.floats(0.5, 4))
 def test_no_task_has_more_than_its_cap_and_no_kind_more_than_its_share(
     drawn: list[tuple[int, int, int, bool, int, bool]], cap: int, per_task: float
@@ -202,6 +203,7 @@ def test_where_every_task_is_easy_the_share_binds_nothing() -> None:
     assert taken(chosen(rows, {"x": (8, 8), "y": (8, 8)}, SftSelection())) == {"a", "b"}
 
 
+@pytest.mark.slow
 @given(
     st.permutations(
         [success(str(n), f"t{n % 3}", strategy=n % 4, rank=(float(n % 2),)) for n in range(12)]

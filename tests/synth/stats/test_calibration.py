@@ -68,7 +68,10 @@ def test_the_first_round_is_spread_and_later_ones_are_played_at_the_crossing() -
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("target", [0.3, 0.5, 0.7])
+@pytest.mark.parametrize(
+    "target",
+    [0.5, *(pytest.param(rate, marks=pytest.mark.nightly) for rate in (0.3, 0.7))],
+)
 def test_two_hundred_episodes_find_the_rate_within_one_and_a_half_times_the_error_of_counting(
     target: float,
 ) -> None:

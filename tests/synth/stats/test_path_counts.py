@@ -107,6 +107,7 @@ def test_a_hand_counted_case() -> None:
     assert by_paths((0, 0, 1, 1), ((1, 1, 1, 0),)) == pytest.approx((4 / 12, 11 / 12))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lost", [{"own": 0}, {"own": 3}, {"act": 1}, {"own": 1, "act": 2}])
 def test_what_faults_took_is_no_evidence(lost: dict[str, int]) -> None:
     """A continuation that is lost whatever it would have come to: the rule counts it against the

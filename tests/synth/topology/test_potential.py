@@ -153,6 +153,7 @@ def test_a_pair_says_which_trial_does_better_and_a_half_where_it_does_not_know()
     assert value["5", "1"] == 0.5, "nobody else went the way of 5"
 
 
+@pytest.mark.slow
 def test_noise_is_ranked_at_a_half_by_stored_pairs_of_four_trials() -> None:
     """All pairs of a success and a failure count, the unknown ones a half: of the known ones alone
     the mean is .467.

@@ -69,6 +69,7 @@ def test_weights_are_the_frequencies_renormalised_over_the_single_agent_modes() 
     assert sum(mast_weights().values()) == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_disobedience_writes_on_another_seen_order_or_for_another_of_the_tools_reasons() -> None:
     expected = {"O-2": "mistake", "O-3": "mistake", "O-1": "late"}
     assert all_of("FM-1.1", 4) == {

@@ -186,6 +186,7 @@ values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(
     st.fixed_dictionaries({key: values for key in KEYS}), st.text(max_size=30), st.integers(1, 9)
 )

@@ -44,6 +44,7 @@ def lesson(entry: Imported) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(not DATA.is_dir(), reason="real trajectories absent: ../shared/data")
 def test_at_most_one_in_a_hundred_real_trajectories_raises_a_false_alarm() -> None:
     rng, scanned, alarms = Random(5), Counter[str](), Counter[str]()
