@@ -24,7 +24,7 @@ def annotation_files(sources: Sequence[Path]) -> Iterator[Path]:
     """
     for source in sources:
         for found in files(source) if source.exists() else ():
-            if isinstance(found, Rejection) or found[0].is_dir() or not _looks(found[0]):
+            if isinstance(found, Rejection) or not found[0].is_file() or not _looks(found[0]):
                 continue
             file = unpacked(found[0], found[1], frozenset())
             first = () if isinstance(file, Rejection) else records(file, ImportSettings())

@@ -1,6 +1,7 @@
 """Scores within the sources, and beside them, that are verdicts; all others stay scores."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from synth import import_trajectories
 from synth.cli.import_runs import import_runs
+from synth.importers.labelling.annotation_files import annotation_files
 from synth.importers.labelling.scores import DECLARED, ScoreVerdicts
 from synth.importers.records import ImportedLabel, ImportSettings
 from synth.importers.tally import ImportTally
@@ -185,3 +187,8 @@ def test_the_command_that_reads_verdicts_among_the_sources_is_told(tmp_path: Pat
     line = next(one for one in told.output.splitlines() if "-labelled" in one)
     command = f"import '{folder}' --into {tmp_path / 'r'}-labelled"
     assert line.endswith(f"{command} --labels '{folder / 'labels.jsonl'}'")
+
+
+def test_a_pipe_among_the_sources_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert list(annotation_files([tmp_path])) == []
