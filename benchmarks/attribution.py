@@ -14,7 +14,7 @@ from benchmarks.figures import Figure, Report, shown
 from benchmarks.machine import CpuOfOthers
 from benchmarks.within_tasks import newcombe
 from synth.filters.attribution.suspects import agent_of, by_rules, own_turns
-from synth.importers.labels import Named, joined
+from synth.importers.labelling.joined import Named, joined
 from synth.importers.load import opened
 from synth.importers.records import Blamed, Imported, Labelled, Rejection
 from synth.schemas.trajectory import Trajectory

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from os.path import commonpath
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -55,9 +56,24 @@ def import_runs(
         whole = ", ".join(map(str, sources[:3])) + (", ..." if len(sources) > 3 else "")
         files = "1 file" if tally.files == 1 else f"{tally.files:,} files"
         raise SynthError(f"{whole}: nothing to import in {files}; {run} was left as it was")
+    _tell_labels(tally, sources, run if dry_run else f"{run.rstrip('/')}-labelled")
     tell("dry run: nothing was written" if dry_run else f"ledger   {run}")
     if tally.first is not None and not dry_run:
         tell(f"look     {own_name()} show {quote(run)} {tally.first[:12]}")
+
+
+def _tell_labels(tally: "ImportTally", sources: Sequence[Path], run: str) -> None:
+    """The command that reads the verdicts which lie among the sources, where they are not used."""
+    files = tally.verdict_files
+    if not files or tally.labels is not None:
+        return
+    few = len(files) <= _EXAMPLES
+    shown = files if few else [Path(commonpath([one.parent for one in files]))]
+    told = [*map(quote, map(str, sources)), "--into", quote(run)]
+    told += [word for one in shown for word in ("--labels", quote(str(one)))]
+    number = "a file" if len(files) == 1 else f"{len(files):,} files"
+    tell(f"verdicts lie in {number} beside the trajectories. Into a new run, with them:")
+    tell(printable(f"  {own_name()} import {' '.join(told)}"))
 
 
 def _tables(tally: "ImportTally") -> "Iterator[Table]":
@@ -76,6 +92,9 @@ def _tables(tally: "ImportTally") -> "Iterator[Table]":
         rows.append(("all", *(_number(tally.total([column])) for column in columns)))
     if rows:
         yield Table("Imported", ("format", *shown), rows)
+    if tally.unread:
+        kinds = [(printable(kind), _number(count)) for kind, count in tally.unread.most_common()]
+        yield Table("Not read: kept as it stood", ("content", "count"), kinds)
     reasons = []
     for reason, count in Counter(tally.reasons).most_common():
         places = [
@@ -121,6 +140,7 @@ def _notes(tally: "ImportTally", *, dry_run: bool) -> Iterator[str]:
     if len(tally.seen) > _LISTED:
         yield f"read as  ... and {len(tally.seen) - _LISTED:,} more shapes"
     yield from _of_labels(tally)
+    yield from map(printable, tally.verdicts)
     if tally.marks:
         become = "would become" if dry_run else "are"
         yield f"{tally.marks:,} labels and notes of the sources {become} rows of the table scores"

@@ -3,16 +3,18 @@ is there already stays as it is.
 """
 
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from pathlib import Path
 from stat import S_ISREG
 
 from synth.engine.progress import Progress
 from synth.importers.files.decompression import Unpacked
 from synth.importers.interchange.synth_run import StoredRun
+from synth.importers.labelling.annotation_files import annotation_files
 from synth.importers.labelling.beside import Labels, labels_for
-from synth.importers.labels import Named, joined, scores
-from synth.importers.load import Opened, opened
+from synth.importers.labelling.joined import Named, joined, scores
+from synth.importers.labelling.scores import ScoreVerdicts
+from synth.importers.load import Opened, entries_of, opened
 from synth.importers.records import (
     WHOLE,
     Entry,
@@ -96,9 +98,11 @@ class Import:
         *,
         dry_run: bool = False,
         labels: Labels | None = None,
+        scores: ScoreVerdicts | None = None,
     ) -> None:
         self._dry_run = dry_run
         self._labels = labels
+        self._scores = scores
         self._progress = progress
         self._bytes = 0.0
         self._told = 0
@@ -128,10 +132,13 @@ class Import:
                 if isinstance(entry, Rejection) and entry.locator == WHOLE:
                     self.ledger.discard(own.shards)
                     self.refuse(entry)
+                    if isinstance(file, Unpacked) and file.verdicts:
+                        self.tally.verdict_files.append(opened.path)
                     return
 
-                if isinstance(entry, Imported) and self._labels is not None:
-                    entry = self._labels.on(entry)
+                if isinstance(entry, Imported):
+                    entry = entry if self._labels is None else self._labels.on(entry)
+                    entry = entry if self._scores is None else self._scores.on(entry)
                 own.take(entry, self.ledger.state.slots)
                 now = int((before + on_disk * file.read / max(1, file.size)) / _MEGABYTE)
                 if now > self._told:
@@ -229,8 +236,11 @@ def import_into(
     beside them: these need to know every trajectory first, so that sources are read twice. Raises
     `ConfigError` before anything is made.
     """
-    found = labels_for(sources, form, settings or ImportSettings(), labels, label_key)
-    work = Import(run, progress, dry_run=dry_run, labels=found)
+    stated = settings or ImportSettings()
+    beside = dict.fromkeys((*labels, *annotation_files(sources)))
+    found = labels_for(sources, form, stated, list(beside), label_key)
+    verdicts = ScoreVerdicts(lambda: _labelled(entries_of(sources, form, stated), found), stated)
+    work = Import(run, progress, dry_run=dry_run, labels=found, scores=verdicts)
     known = {(file.bytes, file.sha) for file in work.ledger.state.imported.values()}
     files = opened(sources, format=form, settings=settings, known=known)
     _refuse_own(work.ledger, sources)
@@ -252,7 +262,14 @@ def import_into(
     finally:
         progress.stop()
 
+    work.tally.verdicts = tuple(verdicts.notes())
     return work.tally
+
+
+def _labelled(entries: Iterable[Entry], labels: Labels | None) -> Iterator[Entry]:
+    """Entries with the labels that lie beside them."""
+    for entry in entries:
+        yield labels.on(entry) if labels and isinstance(entry, Imported) else entry
 
 
 def _refuse_own(ledger: Ledger, sources: Sequence[Path]) -> None:

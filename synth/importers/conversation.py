@@ -36,7 +36,8 @@ COPIED_MASK = "copied_context"
 anywhere.
 """
 _TEXTS = ("text", "input_text", "output_text", "summary_text", "reasoning_text")
-_UNSEEN = re.compile(r"\[[\w/-]+ left out on import\]")
+LEFT_OUT = re.compile(r"\[([\w/-]*) left out on import\]")
+"""The note that stands in the place of content that is no text."""
 _MOST = 1 << 53
 Count = Annotated[int, msgspec.Meta(ge=0, le=_MOST)]
 
@@ -107,7 +108,7 @@ class ConversationBuilder:
 
         turns = _without_unplayed(turns)
         heard = [read.opening, *(turn.observations for turn in turns)]
-        unseen = (any(_UNSEEN.search(one.content) for one in told) for told in heard)
+        unseen = (any(LEFT_OUT.search(one.content) for one in told) for told in heard)
         # before each turn: was anything unseen?
         for index, blind in enumerate(accumulate(unseen, or_)):
             if blind and index < len(turns) and turns[index].mask is None:

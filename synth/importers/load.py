@@ -10,9 +10,10 @@ import msgspec
 from synth.importers.files.decompression import DAMAGE, Known, Unpacked, unpacked
 from synth.importers.files.folders import files
 from synth.importers.files.json_records import records
+from synth.importers.files.whole_chat import whole_chat
 from synth.importers.files.wrapped import unwrapped, wrapped_format
 from synth.importers.interchange.synth_run import NAME, StoredRun, stored_run, trials
-from synth.importers.nearest import describes, nearest, saw, shape
+from synth.importers.nearest import are_verdicts, describes, nearest, saw, shape
 from synth.importers.records import (
     UNEXPECTED,
     WHOLE,
@@ -97,6 +98,22 @@ def _opened(
                 yield Opened(path, file, _entries(file, format, settings))
 
 
+def entries_of(
+    sources: Sequence[Path], format: str | Format, settings: ImportSettings
+) -> Iterator[Entry]:
+    """All that the sources hold, file by file; nothing of a file that is refused as a whole."""
+    for file in opened(sources, format=format, settings=settings):
+        if isinstance(file, Rejection):
+            continue
+        own: list[Entry] = []
+        for entry in file.entries:
+            if isinstance(entry, Rejection) and entry.locator == WHOLE:
+                own = []
+                break
+            own.append(entry)
+        yield from own
+
+
 def _entries(file: Unpacked, format: str | Format, settings: ImportSettings) -> Iterator[Entry]:
     """The records of one file through the importer of its format; what no importer knows is one
     rejection.
@@ -113,11 +130,12 @@ def _entries(file: Unpacked, format: str | Format, settings: ImportSettings) -> 
 
             yield record
 
-    found, unknown = noted(), list[Record]()
+    found, unknown, broken = noted(), list[Record](), False
 
     try:
         for record in found:
             if isinstance(record, Rejection):
+                broken = True
                 yield record
                 continue
 
@@ -135,13 +153,34 @@ def _entries(file: Unpacked, format: str | Format, settings: ImportSettings) -> 
                 break
 
         if unknown:
-            yield _unknown(whole, unknown[0].value)
+            yield from _unrecognised(file, unknown, found, settings, broken)
+            yield from [replaced] if replaced.records else []
     except DAMAGE as error:
         yield whole.rejected("unreadable", f"it changed while it was read: {error}")
     except (ValueError, *UNEXPECTED) as error:
         yield whole.rejected("bad_record", explained(error))
     except MemoryError:
         yield whole.rejected("out_of_memory", "too large for this machine's memory: split it")
+
+
+def _unrecognised(
+    file: Unpacked,
+    first: Sequence[Record],
+    rest: Iterator[Record | Rejection],
+    settings: ImportSettings,
+    broken: bool,
+) -> Iterator[Entry]:
+    """A file no record of which is known by itself: the messages of a chat, or what nobody reads.
+    `broken`: one of its records could not be read.
+    """
+    whole = file.record(WHOLE)
+    messages = whole_chat(whole, first, rest, broken=broken)
+    if messages is None:
+        file.verdicts = are_verdicts(first[0].value)
+        yield _unknown(whole, first[0].value)
+        return
+    file.seen = f"messages: one chat of messages; {shape(first[0].value)}"
+    yield from importer("messages").read(messages, settings)
 
 
 def _reader(

@@ -4,7 +4,8 @@ from difflib import get_close_matches
 from typing import Any
 
 from synth.importers.chats.columns import is_chat, parsed
-from synth.importers.chats.words import COLUMNS, NAMES
+from synth.importers.chats.words import COLUMNS, NAMES, VERDICTS
+from synth.importers.labelling.annotations import are_annotations
 from synth.importers.records import Record, is_object
 
 _KINDS = {
@@ -58,9 +59,7 @@ def nearest(value: Any) -> str:
             if is_chat(parsed(one)):
                 return f"a chat stands under {key}.{name}: --column messages={key}.{name}"
 
-    named = any(key in value for key in NAMES)
-    judged = [key for key in (*COLUMNS["success"], "reward", "score", "label") if key in value]
-    if _is_report(value) or (named and judged):
+    if are_verdicts(value):
         return "verdicts without trajectories: --labels FILE, beside the trajectories"
     if is_object(value, instruction=str, output=str):
         return "a question and an answer (Alpaca): no trajectory; write them as messages"
@@ -80,6 +79,8 @@ def describes(value: Any) -> str | None:
     """What a record says of the data beside it, where it is no data itself."""
     if not isinstance(value, dict):
         return None
+    if are_annotations(value):
+        return "scores of traces, brought to those that are imported with them"
     if "_data_files" in value or ("splits" in value and len(value) <= 2):
         return "the state of a saved data set: its .arrow files are read"
     if is_object(value, "form", written_by=str, kind=str):
@@ -89,6 +90,15 @@ def describes(value: Any) -> str | None:
     if "features" in value and ("citation" in value or "splits" in value):
         return "describes a data set: its files of rows are read"
     return None
+
+
+def are_verdicts(value: Any) -> bool:
+    """Whether a record holds verdicts of trajectories that lie elsewhere."""
+    if not isinstance(value, dict):
+        return False
+    named = any(key in value for key in NAMES)
+    judged = any(key in value for key in (*VERDICTS, "reward", "score"))
+    return _is_report(value) or (named and judged)
 
 
 def _is_report(value: dict[str, Any]) -> bool:

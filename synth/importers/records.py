@@ -102,13 +102,15 @@ class Blamed(msgspec.Struct, frozen=True, kw_only=True):
 
 class ImportedLabel(msgspec.Struct, frozen=True):
     """A label that the source gives to a trajectory or one of its turns; it becomes a row of
-    `scores`.
+    `scores`. `score` is what the source calls it, where it is somebody's score of the whole: that
+    may be a verdict.
     """
 
     metric: str
     value: float | None
     turn: int | None = None
     detail: dict[str, Any] | Blamed | None = None
+    score: str | None = None
 
     @property
     def blamed(self) -> str | None:

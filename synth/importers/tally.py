@@ -3,9 +3,11 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from synth.importers.labelling.match import Matches
 from synth.importers.records import Imported, Rejection, Replaced
+from synth.importers.unread import unread
 from synth.schemas import Trajectory
 
 SHOWN = 100_000
@@ -25,6 +27,12 @@ class ImportTally:
     marks: int = 0
     replaced: list[Replaced] = field(default_factory=list)
     """Of each file with lone surrogates."""
+    unread: Counter[str] = field(default_factory=Counter)
+    """Content that was not understood, by its kind."""
+    verdict_files: list[Path] = field(default_factory=list)
+    """Files among the sources that hold verdicts of trajectories elsewhere."""
+    verdicts: tuple[str, ...] = ()
+    """Which score of the sources is taken for a verdict, or could be."""
     files: int = 0
     first: str | None = None
     """The id of the first trajectory that came in."""
@@ -41,6 +49,7 @@ class ImportTally:
         counts.update(trajectories=1, turns=len(held.turns), tool_calls=calls)
         counts[held.outcome.value] += 1
         self.marks += len(entry.marks)
+        self.unread += unread(held)
         if held.benchmark is not None:
             self.benchmarks.add(held.benchmark)
 
@@ -62,6 +71,7 @@ class ImportTally:
         self.rejections.extend(file.rejections[: max(0, SHOWN - len(self.rejections))])
         self.benchmarks |= file.benchmarks
         self.marks += file.marks
+        self.unread += file.unread
         self.replaced += file.replaced
 
     def total(self, names: Iterable[str]) -> int:

@@ -11,6 +11,31 @@ _WORDS = {
 }
 _MEANT = {word: verdict for verdict, words in _WORDS.items() for word in words.split()}
 _MEANT[""] = None
+_OF_ANYTHING = frozenset(
+    [
+        "true",
+        "false",
+        "yes",
+        "y",
+        "no",
+        "n",
+        "good",
+        "bad",
+        "positive",
+        "negative",
+        "1",
+        "0",
+        "1.0",
+        "0.0",
+    ]
+)
+"""Answers to any question, whatever was asked."""
+
+
+def is_verdict_word(text: str | None) -> bool:
+    """Whether a word says a success or a failure by itself."""
+    word = (text or "").strip().lower()
+    return _MEANT.get(word) is not None and word not in _OF_ANYTHING
 
 
 def verdict(value: Any, what: str = "verdict") -> bool | None:

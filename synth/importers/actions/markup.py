@@ -81,12 +81,12 @@ def named_call(value: Any) -> Call:
 
 
 def _json(match: re.Match[str]) -> Iterator[Call]:
-    value = _object(match["json"])
+    value = json_or_python(match["json"])
     for one in value if isinstance(value, list) else [value]:
         yield named_call(one)
 
 
-def _object(text: str) -> Any:
+def json_or_python(text: str) -> Any:
     """A value in JSON, or as Python prints it: so some published sets write their calls. Raises
     `ValueError`.
     """

@@ -9,6 +9,7 @@ import re
 from typing import Any
 
 from synth.importers.actions.markup import Call, Written, named_call
+from synth.importers.records import WORDS
 
 _ACTION = re.compile(
     r"^[ \t]*(?:\*\*)?Act(?:ion)?(?:[ \t]*\d+)?[ \t]*:(?:\*\*)?[ \t]*\n?(?P<action>.*)\Z",
@@ -26,6 +27,7 @@ _NAMED_FENCE = re.compile(
     r"\A(?P<name>\w+)[ \t]*\n+```[\w+-]*[ \t]*\n(?P<body>.*?)\n?```\s*\Z", re.DOTALL
 )
 _SHELLS = ("bash", "sh", "shell", "mswea_bash_command", "zsh")
+_COMMANDS = frozenset(WORDS["actions"]["commands"].split())
 SHELL = "bash"
 """The tool that commands in fences are calls of."""
 FREE = "act"
@@ -116,7 +118,12 @@ def _bare_fence(text: str) -> Written | None:
     if [one["language"] for one in _FENCE.finditer(text)] != [""]:
         return None
     written = command(text)
-    return None if written is None else Written(written.calls, written.around, "bare_fence")
+    if written is None:
+        return None
+    told = str(written.calls[0][1]["command"]).strip()
+    # a command of the agent's interface, and none of a shell
+    calls = ((told, {}),) if told in _COMMANDS else written.calls
+    return Written(calls, written.around, "bare_fence")
 
 
 def _loaded(text: str) -> Any:

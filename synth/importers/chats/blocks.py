@@ -6,33 +6,14 @@ Each reads into the same parts: text, thoughts, calls, answers to calls, and wha
 import json
 from typing import Any
 
-import msgspec
-
 from synth.importers.chats.envelopes import named_speaker, unwrapped
-from synth.importers.chats.tool_parts import ToolAnswer, answer_in, call_of, given_in, text_in
+from synth.importers.chats.said import Said
+from synth.importers.chats.tool_parts import answer_in, call_of, given_in, text_in, text_within
 from synth.importers.chats.words import CALLING, PARTS, ROLES
-from synth.importers.conversation import UNREAD_MASK, text_of
-from synth.importers.records import Object
+from synth.importers.conversation import UNREAD_MASK
+from synth.importers.records import Object, inside
 
 _WORDS = ("content", "value", "text", "parts", "message", "system_prompt")
-
-
-class Said(msgspec.Struct):
-    """A message, read. `texts` are its parts that are text; `unread` are kept as they stand."""
-
-    role: str
-    texts: list[str] = []
-    thoughts: list[str] = []
-    calls: list[Object] = []
-    answers: list[ToolAnswer] = []
-    unread: list[Any] = []
-    mask: str | None = None
-    name: str | None = None
-
-    @property
-    def text(self) -> str | None:
-        """The text; None where there is none at all."""
-        return "".join(self.texts) if self.texts else None
 
 
 def said(message: Object) -> Said:
@@ -46,7 +27,7 @@ def said(message: Object) -> Said:
         )
 
     found = Said(role, name=text_in(message.get("name")))
-    content = next((message[key] for key in _WORDS if message.get(key) is not None), None)
+    content = _content(message)
 
     if (named or "").lower() in CALLING and isinstance(content, str):
         _called(found, content)
@@ -58,8 +39,21 @@ def said(message: Object) -> Said:
     if found.text is None and isinstance(message.get("refusal"), str):
         found.texts.append(message["refusal"])
 
-    _beside(found, message)
+    if found.role == "assistant":
+        found.beside(message)
     return found
+
+
+def _content(message: Object) -> Any:
+    """What a message says: its parts where text beside them repeats them; an empty text where
+    nothing else says more.
+    """
+    held = [message[key] for key in _WORDS if message.get(key) is not None]
+    parts = message.get("parts")
+    if isinstance(parts, list) and parts and isinstance(held[0], str):
+        texts = "".join(text_within(part) or "" for part in parts)
+        return parts if texts or not held[0] else [held[0], *parts]
+    return next((one for one in held if one not in ("", [])), held[0] if held else None)
 
 
 def _holds_answers(content: Any) -> bool:
@@ -73,7 +67,7 @@ def _kind(part: Any) -> str:
         return "text" if isinstance(part, str) else ""
     if isinstance(part.get("type"), str):
         return str(part["type"])
-    keys = ("functionCall", "functionResponse", "toolUse", "toolResult", "text")
+    keys = ("functionCall", "functionResponse", "toolUse", "toolResult", "reasoningContent", "text")
     return next((key for key in keys if key in part), "")
 
 
@@ -88,6 +82,7 @@ def _called(found: Said, content: str) -> None:
     calls = [call_of(one) for one in values]
     if calls and all(calls):
         found.calls += [one for one in calls if one]
+        found.called = True
     else:
         found.texts.append(content)
 
@@ -113,20 +108,15 @@ def _read(found: Said, content: Any) -> None:
 
 
 def _part(found: Said, part: Any) -> None:
-    kind = _kind(part)
+    kind = _kind(part) or (next(iter(part), "") if isinstance(part, dict) else "")
     what = PARTS.get(kind)
 
     if isinstance(part, str):
         found.texts.append(part)
     elif what == "thoughts" or (isinstance(part, dict) and part.get("thought") is True):
-        named = (kind, "thinking", "text", "content", "reasoning", "summary")
-        told = next((part[key] for key in named if isinstance(part.get(key), str)), None)
-        found.thoughts += [told] if told else []
-        if told is None or part.get("signature"):
-            found.unread.append(part)
-    elif what == "texts":
-        keys = ("text", "content", "value")
-        found.texts += [next((part[key] for key in keys if isinstance(part.get(key), str)), "")]
+        _think(found, part, kind)
+    elif what == "texts" and (told := text_within(part)) is not None:
+        found.texts.append(told)
     elif what == "calls" and (call := call_of(part)) is not None:
         found.calls.append(call)
     elif what == "results":
@@ -135,37 +125,17 @@ def _part(found: Said, part: Any) -> None:
     elif what in ("opaque", "silent"):
         found.unread.append(part)
         found.mask = UNREAD_MASK if what == "opaque" else found.mask
+    elif kind == "refusal" and isinstance(part.get(kind), str):
+        found.texts.append(part[kind])
     else:
-        found.texts.append(text_of([part]))
+        found.texts.append(found.leave(part, kind))
 
 
-def _beside(found: Said, message: Object) -> None:
-    """Calls and thoughts that stand beside the content."""
-    if found.role != "assistant":
-        return
-
-    extra = message.get("additional_kwargs")
-    for holder in (message, extra if isinstance(extra, dict) else {}):
-        calls = holder.get("tool_calls") or holder.get("toolCalls")
-        if isinstance(calls, str):
-            calls = json.loads(calls)
-        if calls is not None and not isinstance(calls, list):
-            raise ValueError("tool_calls is no list")
-        if not found.calls and not calls and isinstance(holder.get("function_call"), dict):
-            calls = [holder["function_call"]]
-        if calls and not found.calls:
-            for place, one in enumerate(calls):
-                call = call_of(json.loads(one) if isinstance(one, str) else one)
-                if call is None:
-                    raise ValueError(f"tool_calls[{place}] has no function with a name")
-                found.calls.append(call)
-
-        for one in holder.get("invalid_tool_calls") or ():
-            call = call_of(one)
-            found.calls += [call] if call is not None else []
-
-        keys = ("reasoning_content", "reasoningContent", "reasoning", "thinking", "thought")
-        if not found.thoughts:
-            told = (holder.get(key) for key in keys)
-            found.thoughts += [next((one for one in told if isinstance(one, str) and one), "")]
-            found.thoughts = [one for one in found.thoughts if one]
+def _think(found: Said, part: Any, kind: str) -> None:
+    """A thought; signatures, and thoughts that are held back, are kept as they stand."""
+    named = (kind, "thinking", "text", "content", "reasoning", "summary")
+    inner = inside(part, "reasoningContent.reasoningText", dict) or part  # Bedrock
+    told = next((inner[key] for key in named if isinstance(inner.get(key), str)), None)
+    found.thoughts += [told] if told else []
+    if told is None or inner.get("signature"):
+        found.unread.append(part)

@@ -19,7 +19,7 @@ def column(value: Object, name: str, mapped: Mapping[str, str]) -> Any:
     """What a record has under a column's keys; under the mapped one, a path, where there is one."""
     if name in mapped:
         return inside(value, mapped[name])
-    found = (value.get(key) for key in COLUMNS[name])
+    found = (value[key] if key in value else inside(value, key) for key in COLUMNS[name])
     return next((one for one in found if one is not None), None)
 
 

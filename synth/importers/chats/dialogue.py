@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from synth.importers.actions.reading import read_actions
-from synth.importers.chats.blocks import Said, said
+from synth.importers.chats.blocks import said
+from synth.importers.chats.said import Said
 from synth.importers.chats.tool_parts import as_text
+from synth.importers.chats.words import PARTS
 from synth.importers.conversation import ConversationBuilder, joined
+from synth.importers.frameworks.ui_messages import in_steps
 from synth.importers.records import Object
 
 _THOUGHT = re.compile(r"\A\s*<(think|thinking)>(?P<thought>.*?)</\1>\s*", re.DOTALL)
@@ -29,28 +32,41 @@ def dialogue(
     chat = ConversationBuilder()
     read = []
 
-    for index, message in enumerate(messages):
-        if not isinstance(message, dict):
-            raise ValueError(f"message {index} is {type(message).__name__}, no object")
+    for index, whole in enumerate(messages):
+        if not isinstance(whole, dict):
+            raise ValueError(f"message {index} is {type(whole).__name__}, no object")
         try:
-            read.append(said(message))
+            read += [(index, message, said(message)) for message in in_steps(whole)]
         except ValueError as error:
             raise ValueError(f"message {index}: {error}") from error
 
-    if system and not (read and read[0].role == "system"):
-        chat.say("system", as_text(system))
+    if system and not (read and read[0][2].role == "system"):
+        chat.say("system", as_text(_without_silent(system)))
 
     known: set[Any] = set()
-    for index, (one, message) in enumerate(zip(read, messages, strict=True)):
-        if one.role == "assistant":
+    for index, message, one in read:
+        if one.called and _goes_on(chat, message | {"at": index}):
+            chat.messages[-1]["tool_calls"] += one.calls
+        elif one.role == "assistant":
             _answered(chat, one, message | {"at": index})
-            known |= {call["id"] for call in one.calls if call["id"]}
         else:
             _heard(chat, one, message, known)
+        known |= {call["id"] for call in one.calls if call["id"]}
 
     if actions:
         read_actions(chat.messages)
     return chat
+
+
+def _without_silent(system: Any) -> Any:
+    """A system prompt without the blocks that say nothing, such as marks of a cache."""
+    if not isinstance(system, list):
+        return system
+    return [
+        one
+        for one in system
+        if not (isinstance(one, dict) and len(one) == 1 and PARTS.get(next(iter(one))) == "silent")
+    ]
 
 
 def _answered(chat: ConversationBuilder, one: Said, message: Object) -> None:
@@ -71,6 +87,17 @@ def _answered(chat: ConversationBuilder, one: Said, message: Object) -> None:
 
     for answer in one.answers:
         chat.result(answer.content, answer.call_id, name=answer.name, error=answer.error)
+
+
+def _goes_on(chat: ConversationBuilder, message: Object) -> bool:
+    """Whether an entry of calls belongs to the answer before it: nothing was said in between, and
+    both are trained on alike.
+    """
+    last: Object = chat.messages[-1] if chat.messages else {"role": None}
+    if last["role"] != "assistant":
+        return False
+    mask = _unweighted(message)
+    return mask is None or mask == last["note"].get("mask")
 
 
 def _unweighted(message: Object) -> str | None:

@@ -8,6 +8,7 @@ from synth.importers.attempt import in_order
 from synth.importers.chats.columns import chat_of, is_chat, parsed
 from synth.importers.chats.envelopes import unwrapped
 from synth.importers.chats.record import chats
+from synth.importers.frameworks.ui_messages import recognises_message
 from synth.importers.records import Format, by_record, is_object
 
 _BLOCKS = {"tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use"}
@@ -35,6 +36,16 @@ def _is_hermes(value: Any) -> bool:
     messages = chat_of(value) or ()
     texts = (one.get("value", one.get("content")) for one in messages if isinstance(one, dict))
     return any(isinstance(text, str) and "<tool_call>" in text for text in texts)
+
+
+def _is_ai_sdk(value: Any) -> bool:
+    """Messages of the Vercel AI SDK: steps with their calls, or parts with a `toolCallId`."""
+    messages = chat_of(value) or ()
+    held = (one.get("content") for one in messages if isinstance(one, dict))
+    parts = (part for content in held if isinstance(content, list) for part in content)
+    return any(is_object(part, "toolCallId", type=str) for part in parts) or any(
+        map(recognises_message, messages)
+    )
 
 
 def _is_anthropic(value: Any) -> bool:
@@ -70,6 +81,8 @@ def _is_compared(value: Any) -> bool:
         return True
     if "chosen" in value and "rejected" in value:
         return bool(prompt) or chat_of(value) is not None or is_chat(parsed(value["chosen"]))
+    if isinstance(prompt, str) and prompt:  # both as texts
+        return isinstance(value.get("completion"), str)
     return is_chat(prompt) and value.get("completion") is not None
 
 
@@ -107,6 +120,7 @@ def _format(name: str, recognises: Callable[[Any], bool]) -> Format:
 
 COMPARED = _format("comparisons", _is_compared)
 SWE = _format("swe_logs", _is_swe)
+AI_SDK = _format("ai_sdk", _is_ai_sdk)
 ANTHROPIC = _format("anthropic_messages", _is_anthropic)
 HERMES = _format("hermes", _is_hermes)
 SHAREGPT = _format("sharegpt", _is_sharegpt)

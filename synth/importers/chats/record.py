@@ -11,7 +11,7 @@ from synth.importers.agents.swe_runs import swe_benchmark
 from synth.importers.attempt import OPEN_END, End, count_labels, end_of, entry
 from synth.importers.chats.columns import chat_of, column, messages_of, parsed
 from synth.importers.chats.dialogue import dialogue
-from synth.importers.chats.tools import tools_of
+from synth.importers.chats.tools import tools_in_text, tools_of
 from synth.importers.chats.words import ENDS
 from synth.importers.conversation import heard
 from synth.importers.records import (
@@ -142,9 +142,15 @@ def _chat(
         end=_end(told("exit")),
         fault_detail=str(told("exit")),
         model=told("model") if isinstance(told("model"), str) else None,
-        tools=msgspec.convert(tools_of(told("tools")), tuple[Object, ...]),
+        tools=_tools(told("tools"), prompt),
         no_turns="no assistant message",
     )
+
+
+def _tools(stated: Any, prompt: str) -> tuple[Object, ...]:
+    """The schemas that a record has, or its system prompt tells."""
+    listed = msgspec.convert(tools_of(stated), tuple[Object, ...])
+    return listed or tools_in_text(prompt)
 
 
 def _is_dict(value: Any) -> bool:

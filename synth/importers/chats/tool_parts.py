@@ -46,10 +46,36 @@ def as_text(value: Any) -> str:
     if value is None or isinstance(value, str):
         return value or ""
     if isinstance(value, list) and value and all(is_object(one, type=str) for one in value):
-        return text_of(value)
+        return text_of([_text_part(one) for one in value])
+    if isinstance(value, list) and value and all(_is_block(one) for one in value):
+        return "\n".join(as_text(one.get("json", one.get("text"))) for one in value)
     if is_object(value, type=str, text=str):
         return str(value["text"])
     return json.dumps(value, ensure_ascii=False)
+
+
+def _is_block(value: Any) -> bool:
+    """A block of Bedrock's results: text, or JSON."""
+    return isinstance(value, dict) and (set(value) == {"json"} or is_object(value, text=str))
+
+
+def _text_part(part: Object) -> Object:
+    """A part whose text may stand under other keys, or in an object of its own."""
+    told = text_within(part) if part["type"] in _TEXTS else None
+    return part if told is None else part | {"text": told}
+
+
+_TEXTS = ("text", "input_text", "output_text")
+
+
+def text_within(part: Any) -> str | None:
+    """The text of a part of text; None where it has none."""
+    if not isinstance(part, dict):
+        return None
+    held = next((part[key] for key in ("text", "content", "value") if part.get(key)), None)
+    if isinstance(held, dict):  # the Assistants API: {"value": ..., "annotations": [...]}
+        held = held.get("value")
+    return held if isinstance(held, str) else "" if held is None else None
 
 
 def text_in(value: Any) -> str | None:
@@ -68,6 +94,7 @@ def given_in(part: Object) -> Any:
 
 def answer_in(message: Object, content: Any) -> ToolAnswer:
     """The answer that a message or a part holds; `content` is what the tool gave back."""
+    content = given_in(message) if content is None else content
     call_id = next((message[key] for key in _CALL_IDS[1:] if text_in(message.get(key))), None)
     flags = (message.get(key) for key in ("error", "is_error", "isError"))
     failed = any(bool(flag) for flag in flags) or message.get("status") == "error"

@@ -1,11 +1,14 @@
 """Tool schemas of any dialect as OpenAI's: `{"type": "function", "function": {...}}`."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
+from synth.importers.actions.markup import json_or_python
 from synth.importers.records import Object
 
+_TAGGED = re.compile(r"<tools>(?P<tools>.*?)</tools>", re.DOTALL)
 _PARAMETERS = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema", "args_schema")
 
 
@@ -14,6 +17,22 @@ def tools_of(value: Any) -> tuple[Object, ...]:
     kept as it stands. Raises `ValueError` for text that is no JSON.
     """
     return tuple(_read(value))
+
+
+def tools_in_text(text: str | None) -> tuple[Object, ...]:
+    """The schemas between tags in a system prompt (Hermes): a list in JSON, or one schema a line;
+    none where anything else stands there.
+    """
+    for found in _TAGGED.finditer(text or ""):
+        told = found["tools"].strip()
+        for lines in ([told], told.splitlines()):
+            try:
+                listed = tools_of([json_or_python(line) for line in lines if line.strip()])
+            except (ValueError, RecursionError):
+                continue
+            if listed and all(isinstance(one.get("function"), dict) for one in listed):
+                return listed
+    return ()
 
 
 def _read(value: Any) -> Iterator[Object]:

@@ -70,6 +70,8 @@ class Unpacked(msgspec.Struct):
     read: int = 0
     seen: str = ""
     """The format that it was read as, and by what that was told."""
+    verdicts: bool = False
+    """Whether it holds verdicts of trajectories that lie elsewhere."""
 
     def open(self) -> io.BufferedReader:
         """The content. A live log may have gained some since it was hashed: what is beyond `size`

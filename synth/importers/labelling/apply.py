@@ -52,6 +52,7 @@ def labelled(entry: Imported, row: LabelRow, settings: ImportSettings) -> Import
     told = {key: one for key, one in about.items() if one is not None}
     value = None if passed is None else float(passed)
     marks = [ImportedLabel(LABEL, value, None, told), *(_mark(step, entry) for step in row.steps)]
+    marks += row.marks
     return replace(
         entry,
         task=task,

@@ -131,6 +131,7 @@ def _joined(rows: Sequence[LabelRow]) -> LabelRow | None:
             if held is not None and told is not None and held != told:
                 return None
             setattr(result, field, told if held is None else held)
+        result.marks += tuple(mark for mark in row.marks if mark not in result.marks)
         result.steps += tuple(step for step in row.steps if step not in result.steps)
 
     return result

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from synth.importers.chats.columns import names_of
+from synth.importers.labelling.annotations import annotation, is_annotation
 from synth.importers.labelling.rows import SAYS, LabelRow, generic
 from synth.importers.records import (
     Imported,
@@ -20,7 +21,9 @@ _LISTS = ("results", "rows", "data", "labels", "annotations", "trials", "trial_r
 def label_rows(record: Record, settings: ImportSettings) -> Iterator[LabelRow | Rejection]:
     """What a record says of trajectories, whichever report it is. Raises `ValueError`."""
     value = record.value
-    if _is_swe_run(value):
+    if is_annotation(value):
+        yield annotation(record)
+    elif _is_swe_run(value):
         yield from _swe_run(record)
     elif _is_swe_instances(value):
         for name, one in value.items():

@@ -7,14 +7,13 @@ from typing import Any
 import msgspec
 
 from synth.importers.chats.columns import parsed
-from synth.importers.chats.words import COLUMNS, NAMES
-from synth.importers.records import Object, Record, is_object
+from synth.importers.chats.words import NAMES, VERDICTS
+from synth.importers.records import ImportedLabel, Object, Record, is_object
 from synth.importers.verdicts import verdict
 
 _KEYS = (*NAMES, "key", "trajectory", "traj", "episode", "filename", "file_name")
-_SUCCESS = (*COLUMNS["success"], "verdict", "outcome", "label", "correct", "is_correct", "result")
 _REWARD = ("reward", "rewards", "score")
-SAYS = frozenset((*_SUCCESS, *_REWARD))
+SAYS = frozenset((*VERDICTS, *_REWARD))
 """Names of columns that say something of a trajectory."""
 _STEPS = ("steps", "step_labels", "turns", "turn_labels", "per_step", "process_labels")
 _PLACES = (("line", "line"), ("row", "row"), ("record", ""))
@@ -48,12 +47,14 @@ class LabelRow(msgspec.Struct, kw_only=True):
     split: str | None = None
     steps: tuple[Step, ...] = ()
     no_verdict: str | None = None
+    marks: tuple[ImportedLabel, ...] = ()
+    """Scores, each by a name of its own."""
     about: Object = {}
 
     @property
     def says(self) -> tuple[Any, ...]:
         """What it claims, whatever it calls the trajectory."""
-        return (self.success, self.reward, self.split, self.steps, self.no_verdict)
+        return (self.success, self.reward, self.split, self.steps, self.no_verdict, self.marks)
 
 
 def generic(record: Record) -> LabelRow:
@@ -83,7 +84,7 @@ def generic(record: Record) -> LabelRow:
         row.steps = (step,)
         return row
 
-    told = [key for key in _SUCCESS if value.get(key) is not None]
+    told = [key for key in VERDICTS if value.get(key) is not None]
     row.success = verdict(value[told[0]], told[0]) if told else None
     row.reward = _reward(value)
     row.split = value["split"] if isinstance(value.get("split"), str) and value["split"] else None

@@ -26,6 +26,8 @@ from synth.importers.traces.chunks import assembled
 from synth.importers.traces.sides import about, given, held_items, sent, with_usage
 
 _REQUESTS = ("request", "req", "input", "inputs", "kwargs", "request_body", "requestBody", "params")
+_BODIES = ("body", "inputBodyJson", "outputBodyJson")
+"""Where a side's envelope has it: HTTP, Bedrock's log of invocations."""
 _RESPONSES = (
     *("response", "res", "output", "outputs", "completion", "response_body", "responseBody"),
     *("result", "reply"),
@@ -70,7 +72,8 @@ def _inner(value: Any) -> Any:
     it adds up to.
     """
     value = _whole(parsed(value))
-    body = _whole(parsed(value.get("body"))) if isinstance(value, dict) else None
+    held = (value.get(key) for key in _BODIES) if isinstance(value, dict) else ()
+    body = _whole(parsed(next((one for one in held if one is not None), None)))
     return body if isinstance(body, dict) else value
 
 
@@ -96,6 +99,8 @@ def _answers(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
     if any(isinstance(value.get(key), list) for key in ("choices", "candidates")):
+        return True
+    if is_object(inside(value, "output.message"), "content", role=str):  # Converse
         return True
     if value.get("object") == "response" and isinstance(value.get("output"), list):
         return True
@@ -168,13 +173,20 @@ class _LogReader:
                 given=with_usage(answer, response),
                 group=session,
                 names=names_of(value),
-                **about({"tools": response.get("tools")} | request, response),
+                **_of_call(value, request, response),
             )
 
         if answers and isinstance(response.get("id"), str):
             self.after[response["id"]] = [*messages, *answers[0]]
             if len(self.after) > _REMEMBERED:
                 del self.after[next(iter(self.after))]
+
+
+def _of_call(value: Object, request: Object, response: Object) -> Object:
+    """What is told of a call: Bedrock names the model beside both sides."""
+    found = about({"tools": response.get("tools")} | request, response)
+    named = inside(value, "modelId", str)
+    return found if found["model"] or not named else found | {"model": named}
 
 
 def _session(value: Object, request: Object, key: str) -> str | None:
@@ -186,7 +198,8 @@ def _session(value: Object, request: Object, key: str) -> str | None:
 
 
 def _missing(value: Any) -> str:
-    error = inside(value, "error") or inside(value, "response.error")
+    places = ("error", "response.error", "errorCode", "errorMessage")
+    error = next(filter(None, (inside(value, place) for place in places)), None)
     if error or is_object(inside(value, "response.body"), "error"):
         return "a call that failed: no answer of the model"
     if is_object(value, "custom_id", response=dict):

@@ -27,6 +27,7 @@ from synth.importers.records import (
     explained,
     joined_record,
 )
+from synth.importers.traces.notes import TraceNote, TraceNotes
 from synth.schemas import Usage, content_hash
 
 _MOST_CALLS = 20_000
@@ -64,7 +65,7 @@ class _Chain(msgspec.Struct):
     calls: list[ModelCall]
 
 
-Read = Callable[[Record], "Iterator[ModelCall | Rejection]"]
+Read = Callable[[Record], "Iterator[ModelCall | TraceNote | Rejection]"]
 
 
 def conversations(
@@ -73,7 +74,7 @@ def conversations(
     """The conversations that the calls of a file add up to, group by group."""
     groups: OrderedDict[str, list[ModelCall]] = OrderedDict()
     first: Record | None = None
-    told = False
+    notes, told = TraceNotes(), False
 
     for record in records:
         if isinstance(record, Rejection):
@@ -87,8 +88,11 @@ def conversations(
             continue
 
         first = first or record
-        told = told or bool(found)
         for call in found:
+            if isinstance(call, TraceNote):
+                notes.take(call)
+                continue
+            told = True
             if isinstance(call, Rejection):
                 yield call
                 continue
@@ -96,17 +100,19 @@ def conversations(
             groups.setdefault(group, []).append(call)
             groups.move_to_end(group)
             if len(groups[group]) >= _MOST_CALLS:
-                yield from _closed(name, groups.pop(group), settings)
+                yield from _closed(name, groups.pop(group), settings, notes)
             elif len(groups) > _OPEN:
-                yield from _closed(name, groups.popitem(last=False)[1], settings)
+                yield from _closed(name, groups.popitem(last=False)[1], settings, notes)
 
     for calls in groups.values():
-        yield from _closed(name, calls, settings)
+        yield from _closed(name, calls, settings, notes)
     if first is not None and not told:
         yield first.rejected("no_calls", "no call of a model in this record, nor in any after it")
 
 
-def _closed(name: str, calls: list[ModelCall], settings: ImportSettings) -> Iterator[Entry]:
+def _closed(
+    name: str, calls: list[ModelCall], settings: ImportSettings, notes: TraceNotes
+) -> Iterator[Entry]:
     """The conversations of one group, in the order in which they began."""
     calls = [call for call in calls if not call.whole] or calls
     if all(call.order is not None for call in calls):
@@ -115,7 +121,7 @@ def _closed(name: str, calls: list[ModelCall], settings: ImportSettings) -> Iter
     for chain in chained(calls):
         last = chain.calls[-1]
         try:
-            yield _entry(name, chain, settings)
+            yield _entry(name, chain, settings, notes)
         except (ValueError, *UNEXPECTED) as error:
             yield last.record.rejected("bad_record", explained(error))
 
@@ -171,7 +177,7 @@ def _prefixes(keys: Sequence[str]) -> list[str]:
     return found
 
 
-def _entry(name: str, chain: _Chain, settings: ImportSettings) -> Entry:
+def _entry(name: str, chain: _Chain, settings: ImportSettings, notes: TraceNotes) -> Entry:
     """The trajectory of a chain; a group's own verdict is that of its last call that has one."""
     calls, last = chain.calls, chain.calls[-1]
     builder = ConversationBuilder()
@@ -186,7 +192,11 @@ def _entry(name: str, chain: _Chain, settings: ImportSettings) -> Entry:
     record = last.record if len(calls) == 1 else _together(calls)
     reward = next((one.reward for one in reversed(calls) if one.reward is not None), None)
     passed = next((one.passed for one in reversed(calls) if one.passed is not None), None)
-    marks = [mark for call in calls for mark in call.marks]
+    called = tuple(dict.fromkeys(name for call in calls for name in call.names))
+    noted, named = notes.of(called)
+    marks: list[ImportedLabel] = []
+    for mark in (mark for call in (*calls, None) for mark in (call.marks if call else noted)):
+        marks += [] if mark in marks else [mark]  # each call of a trace repeats the trace's
 
     return entry(
         record,
@@ -202,7 +212,7 @@ def _entry(name: str, chain: _Chain, settings: ImportSettings) -> Entry:
         tools=next((one.tools for one in reversed(calls) if one.tools), ()),
         marks=[*marks, *count_labels(conversation, answers_without_a_call=unseen)],
         no_turns="no answer of the model",
-        names=tuple(dict.fromkeys(name for call in calls for name in call.names)),
+        names=(*called, *named),
     )
 
 
@@ -223,8 +233,8 @@ def used(counts: Any) -> Usage | None:
         counts, "cache_read_input_tokens", "cached_tokens"
     )
     sent, given = (
-        "prompt_tokens input_tokens input prompt",
-        "completion_tokens output_tokens output",
+        "prompt_tokens input_tokens inputTokens input prompt",
+        "completion_tokens output_tokens outputTokens output",
     )
     found = usage_of({**counts, "hit": cached}, sent, f"{given} completion", "hit")
     return found if found.prompt_tokens or found.completion_tokens else None

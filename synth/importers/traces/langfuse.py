@@ -93,13 +93,14 @@ def parsed_usage(value: Object) -> Object:
 
 
 def _scores(trace: Object) -> Iterator[ImportedLabel]:
-    """The scores of a trace. None of them is taken for a verdict: `--labels` says which one is."""
+    """The scores of a trace; those of a single observation are none of the whole."""
     for one in trace.get("scores") or ():
         if is_object(one, name=str):
             number = one.get("value")
             held = float(number) if isinstance(number, int | float) else None
             about = {key: one[key] for key in ("stringValue", "comment") if one.get(key)}
-            yield ImportedLabel(f"langfuse.{one['name']}", held, None, about or None)
+            whole = one["name"] if one.get("observationId") is None else None
+            yield ImportedLabel(f"langfuse.{one['name']}", held, None, about or None, whole)
 
 
 def _read(records: Records, settings: ImportSettings) -> Iterator[Entry]:

@@ -18,6 +18,7 @@ from synth.importers.records import (
     is_object,
 )
 from synth.importers.traces.calls import ModelCall, conversations
+from synth.importers.traces.notes import TraceNote
 from synth.importers.traces.sides import given, sent, with_usage
 
 
@@ -26,11 +27,13 @@ def recognises(value: Any) -> bool:
     return is_object(value, "inputs", run_type=str)
 
 
-def _calls(record: Record) -> Iterator[ModelCall | Rejection]:
+def _calls(record: Record) -> Iterator[ModelCall | TraceNote | Rejection]:
     """The model's calls in a run and below it; of a chain without any, the messages that it ends
     with.
     """
     value = record.value
+    about = _about(value)
+    yield TraceNote(about["names"][0] if about["names"] else "", tuple(_scores(value)))
     if value.get("run_type") in ("llm", "chat_model"):
         yield from _call(record)
         return
@@ -39,7 +42,7 @@ def _calls(record: Record) -> Iterator[ModelCall | Rejection]:
     for part in record.parts("child_runs", value.get("child_runs") or ()):
         if isinstance(part.value, dict):
             for call in _calls(part):
-                found = True
+                found = found or not isinstance(call, TraceNote)
                 yield call
 
     if not found and not value.get("parent_run_id"):
@@ -91,7 +94,7 @@ def _about(value: Object) -> Object:
     thread = inside(value, "extra.metadata.thread_id") or inside(value, "extra.metadata.session_id")
     group = thread or trace
     names = tuple(str(one) for one in (trace, thread, value.get("id")) if one)
-    return {"group": str(group) if group else None, "names": names, "marks": list(_scores(value))}
+    return {"group": str(group) if group else None, "names": names}
 
 
 def _models(value: Object, invoked: Object) -> Iterator[str]:
@@ -108,11 +111,13 @@ def _models(value: Object, invoked: Object) -> Iterator[str]:
 
 
 def _scores(value: Object) -> Iterator[ImportedLabel]:
-    """Feedback, as means; none of it is taken for a verdict: `--labels` says which one is."""
+    """Feedback, as means; that of the root is of the whole."""
+    is_root = not value.get("parent_run_id")
     for name, told in (value.get("feedback_stats") or {}).items():
         mean = told.get("avg") if isinstance(told, dict) else None
         if isinstance(mean, int | float):
-            yield ImportedLabel(f"langsmith.{name}", float(mean))
+            score = str(name) if is_root else None
+            yield ImportedLabel(f"langsmith.{name}", float(mean), score=score)
 
 
 def _read(records: Records, settings: ImportSettings) -> Iterator[Entry]:

@@ -21,6 +21,8 @@ from synth.importers.records import (
     inside,
 )
 from synth.importers.traces.calls import ModelCall, conversations, used
+from synth.importers.traces.evaluations import evaluated
+from synth.importers.traces.notes import TraceNote
 from synth.importers.traces.spans import TraceSpan, is_spans, spans
 
 _CHAT = ("chat", "text_completion", "generate_content", "completion", "responses")
@@ -28,9 +30,12 @@ _EVENT_ROLES = {"system", "user", "assistant", "tool"}
 _SAMPLING = ("temperature", "top_p", "max_tokens", "seed", "top_k")
 
 
-def _calls(record: Record) -> Iterator[ModelCall | Rejection]:
+def _calls(record: Record) -> Iterator[ModelCall | TraceNote | Rejection]:
     """The calls of a model among the spans of a record; other spans say nothing that these lack."""
     for span in spans(record):
+        note = evaluated(span)
+        if note is not None:
+            yield note
         if not _is_call(span):
             continue
 
@@ -112,7 +117,7 @@ _CONVENTIONS = (
 def _from_events(span: TraceSpan) -> tuple[list[Any], list[Any]]:
     """The messages of a span whose events are its messages."""
     before, back = [], []
-    for name, told in span.events:
+    for name, told in map(_opened, span.events):
         role = name.removeprefix("gen_ai.").removesuffix(".message")
         if name == "gen_ai.choice":
             message = parsed(told.get("message")) or told
@@ -129,6 +134,13 @@ def _from_events(span: TraceSpan) -> tuple[list[Any], list[Any]]:
             back += _listed(inside(told, "gen_ai.completion"))
 
     return before, back[:1]
+
+
+def _opened(event: tuple[str, Object]) -> tuple[str, Object]:
+    """An event with what its content says, where that is JSON text of its own."""
+    name, told = event
+    content = parsed(inside(told, "gen_ai.event.content"))
+    return name, told | content if isinstance(content, dict) else told
 
 
 def _listed(value: Any) -> list[Any]:

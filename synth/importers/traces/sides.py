@@ -20,8 +20,12 @@ _ITEM_TYPES = ("function_call", "function_call_output", "reasoning", "message", 
 _PARAMETERS = (
     *("model_parameters", "modelParameters", "optional_params", "invocation_params"),
     *("parameters", "params", "generation_config", "generationConfig"),
+    "inferenceConfig",
 )
-_SAMPLING = ("temperature", "top_p", "max_tokens", "max_completion_tokens", "max_output_tokens")
+_SAMPLING = (
+    *("temperature", "top_p", "max_tokens", "max_completion_tokens", "max_output_tokens"),
+    *("topP", "maxTokens"),
+)
 
 
 def sent(value: Any, history: list[Object] | None = None) -> list[Object]:
@@ -143,11 +147,12 @@ def about(request: Any, response: Any) -> Object:
         if isinstance(asked.get(key), dict):
             asked = asked[key] | {name: one for name, one in asked.items() if one is not None}
     answered: Object = response if isinstance(response, dict) else {}
+    declared = (asked.get("tools"), asked.get("functions"), inside(asked, "toolConfig.tools"))
     models = (answered.get("model"), answered.get("modelVersion"), asked.get("model"))
 
     return {
         "model": next((one for one in models if isinstance(one, str) and one), None),
-        "tools": tools_of(asked.get("tools") or asked.get("functions") or ()),
+        "tools": tools_of(next(filter(None, declared), ())),
         "sampling": {key: asked[key] for key in _SAMPLING if asked.get(key) is not None},
         **_ended(answered),
     }
@@ -158,6 +163,7 @@ def _ended(response: Object) -> dict[str, End]:
     reasons = (
         inside(response, "choices.0.finish_reason"),
         response.get("stop_reason"),
+        response.get("stopReason"),
         inside(response, "incomplete_details.reason"),
         inside(response, "candidates.0.finishReason"),
     )

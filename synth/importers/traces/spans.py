@@ -26,6 +26,14 @@ class TraceSpan(msgspec.Struct, frozen=True):
     attributes: Object
     events: list[tuple[str, Object]]
 
+    @property
+    def span_id(self) -> str | None:
+        """Its own id; None where it has none."""
+        value = self.record.value
+        found = (value.get(key) for key in ("spanId", "span_id", "context.span_id"))
+        named = next(filter(None, found), None) or inside(value, "context.span_id")
+        return str(named) if named else None
+
 
 def is_spans(value: Any) -> bool:
     """A document of OTLP, or a span as an SDK or Phoenix writes it."""

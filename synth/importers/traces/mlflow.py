@@ -1,0 +1,84 @@
+"""MLflow traces: `{info, data: {spans}}`, with assessments of the whole."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from synth.importers.chats.columns import parsed
+from synth.importers.chats.tools import tools_of
+from synth.importers.records import (
+    Entry,
+    Format,
+    ImportedLabel,
+    ImportSettings,
+    Object,
+    Record,
+    Records,
+    Rejection,
+    inside,
+    is_object,
+)
+from synth.importers.traces.calls import ModelCall, conversations
+from synth.importers.traces.notes import TraceNote
+from synth.importers.traces.sides import about, given, sent, with_usage
+
+_CALLS = ("CHAT_MODEL", "LLM")
+
+
+def recognises(value: Any) -> bool:
+    """A trace with its spans."""
+    return is_object(value, info=dict) and inside(value, "data.spans", list) is not None
+
+
+def _calls(record: Record) -> Iterator[ModelCall | TraceNote | Rejection]:
+    """The calls of a model among a trace's spans, and what its assessments say."""
+    info: Object = record.value["info"]
+    name = str(info.get("trace_id") or info.get("request_id") or record.locator)
+    asked_as = info.get("client_request_id")
+    yield TraceNote(name, tuple(_scores(info)), (asked_as,) if isinstance(asked_as, str) else ())
+
+    for span in record.parts("data/spans", record.value["data"]["spans"]):
+        if not isinstance(span.value, dict):
+            continue
+        held = span.value.get("attributes") or {}
+        told = {key: parsed(one) for key, one in held.items()}  # each is JSON text
+        if told.get("mlflow.spanType") not in _CALLS:
+            continue
+        asked, answered = told.get("mlflow.spanInputs"), told.get("mlflow.spanOutputs")
+        answers = given(answered)
+        if answers:
+            said = about(asked, answered)
+            said["tools"] = said["tools"] or tools_of(told.get("mlflow.chat.tools") or ())
+            yield ModelCall(
+                record=span,
+                sent=sent(asked),
+                given=with_usage(answers[0], answered),
+                group=name,
+                order=span.value.get("start_time_unix_nano") or span.value.get("start_time"),
+                names=(name,),
+                **said,
+            )
+
+
+def _scores(info: Object) -> Iterator[ImportedLabel]:
+    """Feedback that is still valid; expectations say what should have come, and are no scores."""
+    for one in info.get("assessments") or ():
+        if not is_object(one, assessment_name=str, feedback=dict) or one.get("valid") is False:
+            continue
+        value, name = one["feedback"].get("value"), one["assessment_name"]
+        number = float(value) if isinstance(value, int | float) else None
+        comment = one.get("rationale")
+        detail = {
+            "label": value if isinstance(value, str) else None,
+            "comment": comment,
+            "annotator": inside(one, "source.source_type", str),
+        }
+        kept = {key: told for key, told in detail.items() if told}
+        whole = None if one.get("span_id") else name
+        yield ImportedLabel(f"mlflow.{name}", number, None, kept or None, whole)
+
+
+def _read(records: Records, settings: ImportSettings) -> Iterator[Entry]:
+    return conversations("mlflow", _calls, records, settings)
+
+
+FORMAT = Format(recognises, _read)
