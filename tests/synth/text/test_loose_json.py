@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synth.text.replies.loose_json import LooseJSONError, loose_json
@@ -47,6 +47,7 @@ def test_what_is_none_in_latin_signs_is_none_in_full_width(text: str) -> None:
 PLAIN = st.text("abc ，：、｛｝。字", min_size=1, max_size=8)
 
 
+@settings(max_examples=40)
 @given(st.dictionaries(PLAIN, PLAIN | st.integers(0, 99) | st.lists(PLAIN, max_size=3), min_size=1))
 def test_what_is_written_in_full_width_is_read_or_refused_and_never_another(value: Any) -> None:
     for signs, quotes in (("｛｝［］：，", "“”"), ("{}[]：，", '""'), ("{}[]:，", '""')):

@@ -3,7 +3,7 @@ taken for one.
 """
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.gates.refusals import WORDS
@@ -88,6 +88,7 @@ def test_a_kind_is_found_as_a_whole_word_or_within_words_by_its_script() -> None
     assert "will_not" in signs("I turn the whole thing down."), "with words between"
 
 
+@settings(max_examples=40)
 @given(st.text(max_size=700))
 def test_any_text_is_read_one_way_or_the_other(text: str) -> None:
     assert refuses(text) in (True, False)
