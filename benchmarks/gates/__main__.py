@@ -22,6 +22,7 @@ PARTS = (
     "benchmark_stamps",
     "closing_words",
     "real_closing_words",
+    "closing_cases",
     "attribution",
     "lucky",
 )

@@ -1,12 +1,16 @@
 """Fits the weights by which a sentence alludes to help: logistic regression, wordings of
 data/leaks/wordings.yaml against sentences of real trajectories, which nobody guided.
 
-Run: `python -m benchmarks.gates.fit_leaks > data/leaks/weights.yaml` (needs ../shared/data)
+Run: `python -m benchmarks.gates.fit_leaks > data/leaks/weights.yaml` (needs ../shared/data); with
+`--across` it prints how each author fares whom the fit has not seen.
 """
 
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -23,6 +27,14 @@ from synth.text.leaks.references import RECENT, failed
 from synth.text.leaks.scan import authored
 
 WORDINGS = files("synth") / "data" / "leaks" / "wordings.yaml"
+OTHERS = Path(__file__).parent / "data"
+AUTHORS = {
+    "author": WORDINGS,
+    "somebody else": OTHERS / "leaks_outsider.yaml",
+    "a second outsider": OTHERS / "leaks_second_outsider.yaml",
+    "held out": OTHERS / "leaks_held_out.yaml",
+}
+"""Whose wordings are fitted to."""
 FOLDERS = (
     "fireact",
     "tau1",
@@ -67,12 +79,9 @@ def seen_in(trajectory: Trajectory) -> Iterator[frozenset[str]]:
             shown |= explained_by(told.content)
 
 
-def examples() -> tuple[list[frozenset[str]], Vector, Vector]:
-    """Signs, +1 or -1, and how much each counts."""
-    wordings = msgspec.yaml.decode(WORDINGS.read_bytes())
-    alluding = [signs(text) for text in wordings["references"]]
-    own = [*wordings["harmless"], *(t for one in wordings["situations"] for t in one["harmless"])]
-    harmless = [signs(text) for text in own]
+@cache
+def unguided() -> Sequence[frozenset[str]]:
+    """The signs of sentences of real trajectories and planners."""
     drawn = list[frozenset[str]]()
     for folder in FOLDERS:
         of_real = [found for one in halved(folder, fitted=True) for found in seen_in(one)]
@@ -82,21 +91,42 @@ def examples() -> tuple[list[frozenset[str]], Vector, Vector]:
         said = {found for one in planned(world, count, seed=SEED) for found in seen_in(one)}
         drawn += sorted(said, key=sorted)[:SENTENCES]
 
-    counts = (len(alluding), len(harmless), len(drawn))
+    return drawn
+
+
+def wordings(author: str) -> tuple[list[frozenset[str]], list[frozenset[str]]]:
+    """The signs of an author's references, and of the sentences of harmless turns."""
+    given = msgspec.yaml.decode(AUTHORS[author].read_bytes())
+    own = [*given.get("harmless", ()), *(t for s in given["situations"] for t in s["harmless"])]
+    parts = [part for text in own for part in sentences(text) or [text]]
+    return [signs(text) for text in given["references"]], [signs(text) for text in parts]
+
+
+def examples(authors: Sequence[str]) -> tuple[list[frozenset[str]], Vector, Vector]:
+    """Signs, +1 or -1, and how much each counts."""
+    given = [wordings(author) for author in authors]
+    alluding = [one for references, _ in given for one in references]
+    harmless = [one for _, own in given for one in own]
+    counts = (len(alluding), len(harmless), len(unguided()))
     sign = np.repeat([1.0, -1.0, -1.0], counts)
 
-    return [*alluding, *harmless, *drawn], sign, np.repeat([*WEIGHTS.values(), 1.0], counts)
+    seen = [*alluding, *harmless, *unguided()]
+    return seen, sign, np.repeat([*WEIGHTS.values(), 1.0], counts)
 
 
-def fitted(matrix: Vector, sign: Vector, counts: Vector) -> Vector:
-    """The weights of least weighted logistic loss with a quadratic penalty; the last is the base."""
+def fitted(
+    matrix: Vector, sign: Vector, counts: Vector, penalty: float | Vector = PENALTY
+) -> Vector:
+    """The weights of least weighted logistic loss with a quadratic penalty, of all signs or of each;
+    the last weight is the base.
+    """
 
     def loss(weights: Vector) -> tuple[float, Vector]:
         margin = (matrix @ weights) * sign
         slope = -(counts * sign / (1 + np.exp(margin))) @ matrix
-        penalised = np.append(weights[:-1], 0.0)
-        value = (counts * np.logaddexp(0, -margin)).sum() + PENALTY / 2 * (penalised @ penalised)
-        return float(value), slope + PENALTY * penalised
+        penalised = penalty * np.append(weights[:-1], 0.0)
+        value = (counts * np.logaddexp(0, -margin)).sum() + penalised @ weights / 2
+        return float(value), slope + penalised
 
     start: Any = np.zeros(matrix.shape[1])
     return np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B").x)
@@ -107,16 +137,42 @@ def matrix_of(seen: Sequence[frozenset[str]], names: Sequence[str]) -> Vector:
     return np.array([[*(float(name in one) for name in names), 1.0] for one in seen])
 
 
-def main() -> None:
-    """Prints the file."""
-    seen, sign, counts = examples()
+def weights(authors: Sequence[str]) -> dict[str, float]:
+    """The weights by sign, with `base`."""
+    seen, sign, counts = examples(authors)
     told = Counter(name for one, what in zip(seen, sign, strict=True) if what > 0 for name in one)
     # a word of one or two wordings says what they are about
     names = sorted(name for name, n in told.items() if n >= (3 if name[1:2] == ":" else 2))
     *found, base = fitted(matrix_of(seen, names), sign, counts)
+    return {**dict(zip(names, map(float, found), strict=True)), "base": float(base)}
+
+
+def across() -> Iterator[str]:
+    """By author, fitted to the others: at some bounds, what is found of references, of harmless
+    sentences, and of unguided agents' sentences.
+    """
+    for author in AUTHORS:
+        told = weights([one for one in AUTHORS if one != author])
+        odds = [
+            np.array([told["base"] + sum(told.get(name, 0.0) for name in one) for one in some])
+            for some in (*wordings(author), unguided())
+        ]
+        yield author
+        for bound in (-1.0, -0.5, -0.1, 0.3, 0.7):
+            shares = [(some > bound).mean() for some in odds]
+            yield f"  {bound:+.1f}: {shares[0]:.2f}, harmless {shares[1]:.3f}, real {shares[2]:.3f}"
+
+
+def main() -> None:
+    """Prints the file, or the figures across authors."""
+    if "--across" in sys.argv:
+        print("\n".join(across()))
+        return
+
+    told = weights(list(AUTHORS))
     print("# Log odds by sign, as `python -m benchmarks.gates.fit_leaks` prints them.")
-    print(f"base: {base:.2f}\nsigns:")
-    for name, weight in zip(names, found, strict=True):
+    print(f"base: {told.pop('base'):.2f}\nsigns:")
+    for name, weight in told.items():
         print(f'  "{name}": {weight:.2f}')
 
 

@@ -23,8 +23,15 @@ from synth.filters.leaks.calibration import Situation
 from synth.schemas import Observation, Source, ToolCall, Trajectory, Turn
 from synth.text.leaks import leaks, suspicions
 
-WORDINGS = {"held out": "leaks_held_out.yaml", "somebody else": "leaks_outsider.yaml"}
-"""Who wrote them -> where they lie: the scans' author before the scans, and an outsider."""
+WORDINGS = {
+    "author (fitted to)": "leaks_held_out.yaml",
+    "first outsider (fitted to)": "leaks_outsider.yaml",
+    "second outsider (fitted to)": "leaks_second_outsider.yaml",
+    "third outsider (not looked at)": "leaks_third_outsider.yaml",
+}
+"""Who wrote them, and whether the gate was fitted to them -> where they lie. The third outsider's were
+measured once, with the finished gate, before anybody read them.
+"""
 WORLDS = {"storefront": 60, "sql": 60, "textworld": 5}
 """World -> tasks played by its planner; a game of TextWorld takes seconds to make."""
 REAL = {
@@ -52,8 +59,8 @@ class HeldOut(msgspec.Struct, frozen=True):
     situations: Sequence[Situation]
 
 
-def held_out(author: str = "held out") -> HeldOut:
-    """Wordings that nothing was fitted to."""
+def held_out(author: str = "author (fitted to)") -> HeldOut:
+    """An author's wordings."""
     file = Path(__file__).parent / "data" / WORDINGS[author]
     return msgspec.yaml.decode(file.read_bytes(), type=HeldOut)
 

@@ -5,21 +5,25 @@ transcript lacks is dropped; what says it in other words is for a judge.
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec import to_builtins
 from pydantic import Field
 
 from synth.engine.asking import TOO_LONG, SourceMeans
 from synth.filters.judge import NoDrawsError, draws
 from synth.filters.leaks.asking import about_turn, read
-from synth.filters.leaks.calibration import Calibration, calibration
-from synth.schemas import JUDGED, Case, Faulted, Filter, FilterSettings, Measure, Task, Verdict
-from synth.schemas.canonical import canonical_json
-from synth.text.leaks import UNVERIFIED, Leak, leaks, suspicions
+from synth.filters.leaks.calibration import calibration
+from synth.filters.leaks.evidence import (
+    METRIC,
+    WEIGHT,
+    JudgedLeak,
+    about,
+    calibrated,
+    suspected,
+    unweighed,
+)
+from synth.filters.leaks.student import weight_of
+from synth.schemas import JUDGED, Case, Filter, FilterSettings, Measure, Verdict
+from synth.text.leaks import UNVERIFIED, Leak, leaks
 
-METRIC = "leaks.judged"
-"""1: a judge sees a leak in what is suspected; 0: it sees none; None: there is no judge, no need, or
-no answer.
-"""
 MOST = 4
 """Suspected turns of one trajectory that are asked about; where more are, it is not cleared."""
 
@@ -28,6 +32,10 @@ class LeaksConfig(FilterSettings):
     """`role`: the model, where the flow has it, that says of suspected turns whether they leak, in
     `samples` draws each. It decides only where it finds `min_caught` of the leaks that were planted
     before it, and sees some in at most `most_false` of harmless turns.
+
+    `scorer`: the model, where the flow has it, whose probabilities say which turns the guidance
+    made likely (null: none). It is heard only where by itself it finds `scorer_finds` of the
+    planted secrets at a bound that `scorer_false` of the planted harmless turns exceed.
     """
 
     role: str = "judge"
@@ -35,37 +43,33 @@ class LeaksConfig(FilterSettings):
     temperature: float = Field(default=0.5, ge=0, le=2)
     min_caught: float = Field(default=0.8, ge=0, le=1)
     most_false: float = Field(default=0.1, ge=0, le=1)
-
-
-class JudgedLeak(Faulted, frozen=True, omit_defaults=True, kw_only=True):
-    """What a judge says of the suspected turns, and how far it may be believed; or the reason why
-    nobody has said anything.
-    """
-
-    reason: str | None = None
-    turn: int | None = None
-    calibration: Calibration | None = None
-
-
-def suspected(case: Case) -> tuple[Leak, ...]:
-    """What a judge would have to look at: the world's check counts as told by nobody, too."""
-    return suspicions(case.trajectory, hidden=_hidden(case.task))
-
-
-def _hidden(task: Task | None) -> str:
-    """What of a task an agent is never shown."""
-    if task is None:
-        return ""
-
-    told: list[Any] = [to_builtins(task.check), to_builtins(task.gold), task.script]
-    return canonical_json(told).decode()
+    scorer: str | None = "student"
+    scorer_finds: float = Field(default=0.25, ge=0, le=1)
+    scorer_false: float = Field(default=0.06, ge=0, lt=1)
 
 
 async def measure(case: Case, config: LeaksConfig, means: SourceMeans) -> Sequence[Measure]:
-    """Whether a judge sees a leak in what is suspected."""
-    guided = case.trajectory.guidance is not None
-    found = suspected(case) if guided and not leaks(case.trajectory) else ()
+    """What a student makes of a retry's turns, and whether a judge sees a leak in what is
+    suspected.
+    """
+    if case.trajectory.guidance is None or leaks(case.trajectory):
+        return [Measure(METRIC, None, about=JudgedLeak(reason="no_need"))]
+    if config.scorer is None:
+        return await _asked(case, None, config, means)
 
+    weight = await weight_of(case.trajectory, config.scorer, means)
+    return [weight, *await _asked(case, weight.about, config, means)]
+
+
+async def _asked(
+    case: Case, weighed: JudgedLeak | None, config: LeaksConfig, means: SourceMeans
+) -> Sequence[Measure]:
+    """What a judge says, where there is one and anything to ask."""
+    if weighed is not None and weighed.fault is not None:
+        # what there is to ask about is not known yet
+        return [Measure(METRIC, None, about=JudgedLeak(reason="scorer_fault"))]
+
+    found = suspected(case, weighed, config.scorer_finds, config.scorer_false)
     if not found or not means.has(config.role):
         return [Measure(METRIC, None, about=JudgedLeak(reason="no_judge" if found else "no_need"))]
 
@@ -76,8 +80,8 @@ async def measure(case: Case, config: LeaksConfig, means: SourceMeans) -> Sequen
         return lost.measures(METRIC)
 
     if leaking is not None:
-        about = JudgedLeak(turn=leaking.turn, calibration=known)
-        return [Measure(METRIC, 1.0, leaking.turn, about)]
+        about_it = JudgedLeak(turn=leaking.turn, calibration=known)
+        return [Measure(METRIC, 1.0, leaking.turn, about_it)]
     if len(found) > MOST:
         return [Measure(METRIC, None, about=JudgedLeak(reason="many_turns", calibration=known))]
 
@@ -112,35 +116,57 @@ async def no_leaks(case: Case, config: LeaksConfig) -> Verdict:
     if found:
         return Verdict(False, found[0].kind, float(len(found)), _shown(found[0]))
 
-    open_questions = suspected(case)
+    heard = (config.scorer_finds, config.scorer_false)
+    _, weighed = about(case, WEIGHT)
+    open_questions = suspected(case, weighed, *heard)
+    missing = unweighed(weighed, *heard)
+
+    if not open_questions and missing is None:
+        return Verdict(True, "clean", detail=_by_student(weighed, config))
+
+    verdict = _judged(case, open_questions, config)
+    if missing is not None and verdict.keep is not False:
+        return Verdict(None, UNVERIFIED, None, {"why": missing})
+
+    return verdict
+
+
+def _judged(case: Case, open_questions: Sequence[Leak], config: LeaksConfig) -> Verdict:
+    """What a judge has made of suspicions; keep where there are none."""
     if not open_questions:
         return Verdict(True, "clean")
 
-    first, (value, about) = open_questions[0], _judged(case)
+    first, (value, said) = open_questions[0], about(case, METRIC)
+    said = said or JudgedLeak(reason="no_judge")
     shown = {"kind": first.kind, **_shown(first)}
-    trusted = about.calibration is not None and about.calibration.holds(
-        config.min_caught, config.most_false
-    )
+    known = said.calibration
+    trusted = known is not None and known.holds(config.min_caught, config.most_false)
     if value is None or not trusted:
-        why = about.reason or ("judge_fault" if about.fault else "judge_not_calibrated")
+        why = said.reason or ("judge_fault" if said.fault else "judge_not_calibrated")
         return Verdict(None, UNVERIFIED, None, {"why": why, **shown})
 
     if value:
         return Verdict(False, "judged_leak", 1.0, shown)
-    return Verdict(True, "cleared", detail={JUDGED: str(about.calibration)})
+    return Verdict(True, "cleared", detail={JUDGED: str(known)})
 
 
-def _judged(case: Case) -> tuple[float | None, JudgedLeak]:
-    """What was measured; nothing where nobody was asked."""
-    found = next((one for one in case.measures if one.metric == METRIC), None)
-    if found is None or found.about is None:
-        return None, JudgedLeak(reason="no_judge")
+def _by_student(weighed: JudgedLeak | None, config: LeaksConfig) -> dict[str, Any]:
+    """How far the student that weighed a clean retry may be believed, or that it was not heard."""
+    planted = None if weighed is None else weighed.planted
+    if weighed is None or planted is None:
+        return {} if weighed is None else {"scorer": weighed.reason}
 
-    return found.value, found.about
+    holds = calibrated(weighed, config.scorer_finds, config.scorer_false)
+    told = planted.told(config.scorer_false)
+    return {"scorer": told if holds else f"not heard: {told}"}
 
 
 def _shown(leak: Leak) -> dict[str, Any]:
     return {"turn": leak.turn, "what": leak.what[:200]}
+
+
+def _models(config: LeaksConfig) -> Sequence[str]:
+    return tuple(role for role in (config.role, config.scorer) if role is not None)
 
 
 FILTER = Filter(
@@ -148,7 +174,7 @@ FILTER = Filter(
     no_leaks,
     measure=measure,
     about=JudgedLeak,
-    measured=("role", "samples", "temperature"),
-    version=4,
-    optional_roles=lambda config: (config.role,),
+    measured=("role", "samples", "temperature", "scorer", "scorer_finds", "scorer_false"),
+    version=5,
+    optional_roles=_models,
 )

@@ -11,7 +11,8 @@ from importlib.resources import files
 import msgspec
 
 from synth.text.data_files import read
-from synth.text.leaks.spelled import atoms
+from synth.text.leaks.content import stems_of, words_of
+from synth.text.leaks.spelled import MONTHS, atoms
 from synth.text.paraphrase.masking import stem
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
@@ -25,6 +26,10 @@ _ABOUT = re.compile(
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _LABEL = re.compile(r"^[\s*-]*(?:\w+: +)?")
 _ORDERS = frozenset({"never", "always", "please", "don't", "don’t", "do"})
+_DAYS = MONTHS.keys() | frozenset(
+    ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+)
+_TELLING = frozenset({"n:", "d:", "t:"})
 NEAR = 0.05
 """How far a number may be off that is called an approximation."""
 _LEAST_STEM = 3
@@ -67,7 +72,8 @@ def _related() -> Mapping[str, Sequence[str]]:
 
 class Facts(msgspec.Struct, frozen=True):
     """Of a text: its numbers (`spelled.atoms`), the words of names, rare stems, codes; and other
-    stems near one of these in meaning, with those that they are near to. `elsewhere`: codes that
+    stems near one of these in meaning, with those that they are near to; `words`: all stems
+    of its facts. `elsewhere`: codes that
     something else holds which nobody was shown.
     """
 
@@ -76,11 +82,8 @@ class Facts(msgspec.Struct, frozen=True):
     stems: frozenset[str]
     codes: frozenset[str]
     near: Mapping[str, Sequence[str]]
+    words: frozenset[str] = frozenset()
     elsewhere: frozenset[str] = frozenset()
-
-    def filled_in(self) -> "Facts":
-        """Without the rare stems: what stands in a form that everybody fills in."""
-        return msgspec.structs.replace(self, stems=frozenset(), near={})
 
     def with_codes(self, codes: frozenset[str]) -> "Facts":
         """With codes that something else has told."""
@@ -114,10 +117,8 @@ def is_advice(sentence: str) -> bool:
 
 def facts_of(lesson: str) -> Facts:
     """What a lesson tells; of its advice only numbers, names and codes."""
-    stems = set[str]()
-    for sentence in _SENTENCE.split(lesson):
-        if not is_advice(sentence):
-            stems |= {stem(word) for word in words_of(sentence)}
+    told = [one for one in _SENTENCE.split(lesson) if not is_advice(one)]
+    stems = {stem(word) for sentence in told for word in words_of(sentence)}
 
     rare = frozenset(one for one in stems if len(one) >= _LEAST_STEM) - everyday()
     years = {f"n:{atom[4:]}" for atom in atoms(lesson) if re.fullmatch(r"n:(?:19|20)[1-9]\d", atom)}
@@ -127,17 +128,20 @@ def facts_of(lesson: str) -> Facts:
         for other in _related().get(one, ()):
             near.setdefault(other, []).append(one)
 
-    return Facts(atoms(lesson) | years, frozenset(_names(lesson)), rare, codes_of(lesson), near)
+    names, codes = frozenset(_names(lesson)), codes_of(lesson)
+    return Facts(
+        atoms(lesson) | years,
+        names,
+        rare,
+        codes,
+        near,
+        frozenset[str]().union(*map(stems_of, told)),
+    )
 
 
 def codes_of(text: str) -> frozenset[str]:
     """Letters and digits in one word, without what stands between them: O-9173 -> o9173."""
     return frozenset(re.sub(r"[-#]", "", one).casefold() for one in _CODE.findall(text))
-
-
-def words_of(text: str) -> Iterator[str]:
-    """The words of a text, without what hangs behind an apostrophe."""
-    return (re.split(r"['’]", word)[0] for word in _WORD.findall(text.replace("_", " ")))
 
 
 def _names(text: str) -> Iterator[str]:
@@ -147,7 +151,8 @@ def _names(text: str) -> Iterator[str]:
         for found in _WORD.finditer(line):
             word = re.split(r"['’]", found[0])[0]
             name = word[:1].isupper() and not word.isupper() and len(word) > 2
-            if name and found.start() > 0 and stem(word) not in everyday():
+            day = word.casefold() in _DAYS
+            if name and found.start() > 0 and not day and stem(word) not in everyday():
                 yield folded(word)
 
 
@@ -167,21 +172,40 @@ class Shown:
         self.said += [text] if said else []
 
     def told_by(self, lesson: Facts, text: str) -> str | None:
-        """The first thing in a text that the lesson tells and nothing else has told; None."""
+        """The first number, name or code in a text that the lesson tells and nothing else; None."""
         said = atoms(text)
-        for number in sorted(said & lesson.numbers):
-            if not any(number in atoms(one) for one in self._texts):
+        # months, places in an order and small counts come by in anything that is said
+        telling = (one for one in said & lesson.numbers if one[:2] in _TELLING)
+        for number in sorted(one for one in telling if f"o:{one[2:]}" not in said):
+            if not self.has_number(number):
                 return number
 
         for word in words_of(text):
-            named, of = folded(word) in lesson.names, stem(word)
-            meant = () if named or of in lesson.stems else lesson.near.get(of, ())
-            if (named or of in lesson.stems) and not self._has(word):
-                return word
-            if meant and not self._has(word) and not any(map(self._has, meant)):
+            if folded(word) in lesson.names and not self._has(word):
                 return word
 
         return self._part_of(lesson, said, text) or self._about(lesson, said, text)
+
+    def hinted_by(self, lesson: Facts, text: str) -> str | None:
+        """The first rare word in a text that the lesson alone has, or that is near in meaning to
+        such a word; None.
+        """
+        for word in words_of(text):
+            of = stem(word)
+            own = of in lesson.stems
+            meant = () if own else lesson.near.get(of, ())
+            if (own or meant) and not self._has(word) and not any(map(self._has, meant)):
+                return word
+
+        return None
+
+    def has_stem(self, one: str) -> bool:
+        """Whether a stem stands in what was shown."""
+        return any(one in stems_of(text) for text in self._texts)
+
+    def has_number(self, atom: str) -> bool:
+        """Whether a number (`spelled.atoms`) was shown."""
+        return any(atom in atoms(text) for text in self._texts)
 
     def _has(self, word: str) -> bool:
         """Whether a word was shown in any form."""

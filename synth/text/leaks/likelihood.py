@@ -6,7 +6,7 @@ history) ]
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from math import ceil
+from math import ceil, inf
 
 from synth.schemas import (
     Guidance,
@@ -20,14 +20,23 @@ from synth.schemas import (
 from synth.text.provenance.effect import Effectful, effectful_by_name
 
 PERCENTILE = 0.95
+WITHIN = (-2.0, 4.0)
+"""Nats between which a token's gain is kept where turns of words are compared: else one name decides
+for a long turn.
+"""
+UNBOUNDED = (-inf, inf)
 LEAST_SHUFFLED = 20
 """Guidances of other tasks below which no 95th percentile is known."""
 
 
 async def turn_gains_of_each(
-    scorer: ScoringModel, trajectory: Trajectory, guidances: Sequence[str]
+    scorer: ScoringModel,
+    trajectory: Trajectory,
+    guidances: Sequence[str],
+    within: tuple[float, float] = UNBOUNDED,
 ) -> Sequence[Mapping[int, float] | None]:
-    """g_t in nats per token, by turn from the pivot on, under each of several guidances.
+    """g_t in nats per token, by turn from the pivot on, under each of several guidances; `within`
+    what each token's gain is kept.
 
     None where one of the two transcripts could not be scored. The transcript without guidance is
     scored once. Raises `ModelError`.
@@ -41,13 +50,15 @@ async def turn_gains_of_each(
         guided = view_messages(
             opening, trajectory.turns, thoughts=True, guidance=Guidance(text, pivot)
         )
-        found.append(gains(await scorer.score(guided, tools), without, pivot))
+        found.append(gains(await scorer.score(guided, tools), without, pivot, within))
 
     return found
 
 
-def gains(with_help: Scored, without: Scored, pivot: int) -> Mapping[int, float] | None:
-    """g_t from two scorings of the same turns.
+def gains(
+    with_help: Scored, without: Scored, pivot: int, within: tuple[float, float] = UNBOUNDED
+) -> Mapping[int, float] | None:
+    """g_t from two scorings of the same turns, each token's gain kept `within` two bounds.
 
     None where one has no tokens, or the turns are not the same tokens in both.
     """
@@ -56,13 +67,15 @@ def gains(with_help: Scored, without: Scored, pivot: int) -> Mapping[int, float]
 
     helped, alone = _by_turn(with_help), _by_turn(without)
     found: dict[int, float] = {}
+    least, most = within
 
     for turn in sorted(turn for turn in alone if turn >= pivot):
         (tokens, better), (own_tokens, worse) = helped[turn], alone[turn]
         if tokens != own_tokens:
             return None
 
-        found[turn] = sum(a - b for a, b in zip(better, worse, strict=True)) / len(worse)
+        apart = (a - b for a, b in zip(better, worse, strict=True))
+        found[turn] = sum(min(max(one, least), most) for one in apart) / len(worse)
 
     return found
 

@@ -35,11 +35,14 @@ ARGUMENT, CHOICE = "unjustified_argument", "unjustified_choice"
 
 
 class Leak(msgspec.Struct, frozen=True):
-    """One trace of help in a turn: its kind, and the words or value that show it."""
+    """One trace of help in a turn: its kind, and the words or value that show it; `weak`: a single
+    word, which a guided agent may also have used by chance.
+    """
 
     kind: str
     turn: int
     what: str
+    weak: bool = False
 
 
 def leaks(
