@@ -73,6 +73,7 @@ def texts_of(task: Task, tasks: Sequence[Task], number: int) -> Iterator[tuple[s
     begun = REQUESTS.search(goal)
     start = 0 if begun is None else begun.start()
     swapped = _swapped(goal, others, draw, range(start, len(goal)))
+    swapped = _another_thing(task, draw) if task.env == "textworld" else swapped
 
     if swapped is not None:
         yield "one value swapped passes", swapped
@@ -80,6 +81,28 @@ def texts_of(task: Task, tasks: Sequence[Task], number: int) -> Iterator[tuple[s
     named = _swapped(goal, others, draw, range(start))
     if named is not None and task.check is not None and check_in(task).required:
         yield "another customer's name passes", named
+
+
+def _another_thing(task: Task, draw: Random) -> str | None:
+    """A game's goal with one of its things exchanged for another of the same kind in the game."""
+    from synth.envs.textworld.config import validated
+    from synth.envs.textworld.games import made_games
+    from synth.envs.textworld.wishes import read
+
+    (made,) = made_games(validated(task.env_config), [task.seed])
+    kinds = {str(one.name): one.type for one in made.game.infos.values() if one.name}
+    named = [name for wish in read(task.goal) for name in wish.arguments]
+    pairs = [
+        (name, other)
+        for name in named
+        for other in sorted(kinds)
+        if kinds.get(name) == kinds[other] and other not in named
+    ]
+    if not pairs:
+        return None
+
+    name, other = draw.choice(pairs)
+    return re.sub(rf"\b{re.escape(name)}\b", other, task.goal)
 
 
 def _swapped(goal: str, others: Sequence[str], draw: Random, where: range) -> str | None:

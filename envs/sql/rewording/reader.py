@@ -22,7 +22,7 @@ _TOLD = re.compile(r"\d|[\"'“”]|(?<=[a-z,] )[A-Z][a-z]+")
 """What tells a value outside of what was read: a number, a quotation, a name in a sentence."""
 
 
-class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _ChangeWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """data/wishes.yaml: words by what they lead to, and form -> patterns that read it."""
 
     words: Mapping[str, str]
@@ -30,8 +30,8 @@ class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @cache
-def _words() -> _Words:
-    found: _Words = data_file("envs/sql/data/wishes.yaml", _Words)
+def _words() -> _ChangeWords:
+    found: _ChangeWords = data_file("envs/sql/data/wishes.yaml", _ChangeWords)
     return found
 
 

@@ -26,7 +26,7 @@ _NOT_OPEN = re.compile(
 )
 
 
-class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"not_": "not"}):
+class _WishWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"not_": "not"}):
     """data/wishes.yaml."""
 
     before: Mapping[str, str]
@@ -40,8 +40,8 @@ class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"n
 
 
 @cache
-def _words() -> _Words:
-    found: _Words = data_file("envs/textworld/data/wishes.yaml", _Words)
+def _words() -> _WishWords:
+    found: _WishWords = data_file("envs/textworld/data/wishes.yaml", _WishWords)
     return found
 
 
