@@ -1,7 +1,7 @@
 """Leaks by meaning where a student's probabilities join the rules: the wordings of each author.
 
 Run: `python -m benchmarks.gates.leaks_student FOLDER` with a small model's folder, where the extra
-`transformers` is installed (20 minutes on two busy cores with 135M parameters).
+`transformers` is installed (most of an hour on two busy cores with 135M parameters).
 """
 
 import asyncio
