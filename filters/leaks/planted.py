@@ -1,5 +1,5 @@
-"""How much likelier a student finds planted turns once it has read the lesson: what the gain of a real
-turn is compared with.
+"""How much likelier a student finds planted turns once it has read the lesson: what the gain of a
+real turn is compared with.
 """
 
 import asyncio
@@ -19,8 +19,8 @@ from synth.text.leaks.likelihood import WITHIN, gains
 from synth.text.leaks.telling import telling_odds
 
 RULES = 0.2
-"""How much of the rules' log odds counts beside a gain: from .15 to .3 it makes little difference on
-the sets that were fitted to, and without it fewer secrets are found.
+"""How much of the rules' log odds counts beside a gain: from .15 to .3 it makes little difference
+on the sets that were fitted to, and without it fewer secrets are found.
 """
 AT_ONCE = 8
 DIGITS = 3
@@ -38,8 +38,8 @@ _CALL = {"id": "c0", "type": "function", "function": {"name": "look", "arguments
 
 
 class Planted(msgspec.Struct, frozen=True):
-    """The weights of planted turns (`weight`), ascending: `secrets` tell of the lesson; and the gains
-    alone, in nats per token, by which a student is known from the rules.
+    """The weights of planted turns (`weight`), ascending: `secrets` tell of the lesson; and the
+    gains alone, in nats per token, by which a student is known from the rules.
     """
 
     secrets: tuple[float, ...]

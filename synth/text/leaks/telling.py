@@ -19,8 +19,8 @@ _WORD = re.compile(r"[^\W\d_]*['’]?[^\W\d_]+")
 
 
 FROM = 0.6
-"""Log odds from which a sentence is suspected: of an author whom the fit has not seen about .45 to .8
-of the secrets reach it, and .06 to .15 of the harmless turns.
+"""Log odds from which a sentence is suspected: of an author whom the fit has not seen about .45 to
+.8 of the secrets reach it, and .06 to .15 of the harmless turns.
 """
 _OF_LESSON = ("told>", "near>", "shared>", "number:")
 _TOGETHER = (
