@@ -31,7 +31,8 @@ from synth.text.transcript.log import log_of
 
 JUDGE = "judge"
 """The role that is asked, where a flow has it."""
-_LIST = re.compile(r"\[[^\[\]{}]*\]")
+_LIST = re.compile(r"[\[［][^\[\]{}［］｛｝]*[\]］]")
+_COMMA = re.compile("[,，、]")
 
 
 def proposed(
@@ -147,7 +148,7 @@ def _form(own: Sequence[int], most: int) -> Mapping[str, Any]:
 
 def _numbers(written: str) -> tuple[int, ...] | None:
     """The step numbers of a list, each once; None for a list of something else."""
-    items = [whole_number(item.strip(" \"'\n")) for item in written[1:-1].split(",")]
+    items = [whole_number(item.strip(" \"'\n")) for item in _COMMA.split(written[1:-1])]
     if items == [""]:
         return ()
     numbers = [one for one in items if isinstance(one, int)]

@@ -13,6 +13,7 @@ from benchmarks.gates.table import Rate, table
 PARTS = (
     "arguments",
     "values",
+    "wordings",
     "goals",
     "leaks",
     "raw_calls",
@@ -21,6 +22,7 @@ PARTS = (
     "benchmark_stamps",
     "closing_words",
     "real_closing_words",
+    "closing_cases",
     "attribution",
     "lucky",
 )

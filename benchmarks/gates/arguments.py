@@ -9,10 +9,15 @@ line by line: what was asked in words, and a command line that does it.
 import argparse
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from hashlib import sha256
 from itertools import chain
 from pathlib import Path
 from random import Random
 
+import msgspec
+
+from benchmarks.gates.honest import DATA as HAND
 from benchmarks.gates.honest import commands, planned, trajectory
 from benchmarks.gates.invented import context, in_code, structured, with_call
 from benchmarks.gates.table import Rate
@@ -25,6 +30,7 @@ from synth.text.provenance import provenance
 COUNT = 300
 MOST = 600
 """Real trajectories of a source: none flagged would bound the share by .5 %."""
+PAIRS, HALVES = 6000, ("fitted on", "held out")
 WORLDS = {"storefront": 1, "sql": 1, "textworld": 12}
 """World -> of how many tasks one is played: a game of TextWorld takes seconds to make."""
 TAU = ("tau1", "tau1_retail", "agentrx_tau", "tau2_airline", "tau2_retail", "tau2_grok")
@@ -34,7 +40,7 @@ REAL = {
     "tau": (*TAU, "tau2_es", "tau2_retail_multi"),
     "FireAct": ("fireact",),
 }
-FALSE_ALARMS, MISSES = "false alarms", "misses"
+FALSE_ALARMS, MISSES, READ = "false alarms", "misses", "flagged, though honest as read"
 
 
 def unjustified(one: Trajectory) -> bool:
@@ -59,10 +65,21 @@ def dropped(source: str, episodes: Sequence[Trajectory], *, honest: bool = True)
     n, what = len(episodes), FALSE_ALARMS if honest else "flagged, truth unknown"
     trivial = sum(map(not_verbatim, episodes))
 
-    return [
-        Rate(source, "provenance", what, sum(map(unjustified, episodes)), n, "at most 2 %"),
-        Rate(source, "verbatim (trivial)", what, trivial, n, ""),
-    ]
+    flagged = [one for one in episodes if unjustified(one)]
+    found = [Rate(source, "provenance", what, len(flagged), n, "at most 2 %" if honest else "")]
+
+    if not honest:
+        wrong = sum(one.trajectory_id not in read_by_hand() for one in flagged)
+        found.append(Rate(source, "provenance", READ, wrong, n, "at most 1 %"))
+
+    return [*found, Rate(source, "verbatim (trivial)", what, trivial, n, "")]
+
+
+@cache
+def read_by_hand() -> dict[str, str]:
+    """Real trajectories that were read, in which a value was made up -> what it was."""
+    found: dict[str, str] = msgspec.yaml.decode((HAND / "made_up.yaml").read_bytes())
+    return found
 
 
 def leaking(episodes: Sequence[Trajectory], seed: int = 5) -> int:
@@ -137,10 +154,18 @@ def missed_in_code(source: str, episodes: Iterable[Trajectory], seed: int = 3) -
     ]
 
 
-def pairs(requests: Path, lines: Path, count: int = 1500, seed: int = 8) -> list[Trajectory]:
-    """Command lines of others with the words that asked for them."""
+def pairs(requests: Path, lines: Path, half: int, seed: int = 8) -> list[Trajectory]:
+    """Command lines of others with the words that asked for them, of one half by the hash of these.
+
+    The rules were fitted on half 0 alone: its misses and false alarms were read.
+    """
     told = zip(requests.read_text().splitlines(), lines.read_text().splitlines(), strict=True)
-    drawn = Random(seed).sample([pair for pair in told if all(pair)], count)
+    of_half = [
+        pair
+        for pair in told
+        if all(pair) and int(sha256(pair[0].encode()).hexdigest(), 16) % 2 == half
+    ]
+    drawn = Random(seed).sample(of_half, min(PAIRS, len(of_half)))
 
     return [
         trajectory(
@@ -206,8 +231,13 @@ def main() -> None:
     if given.pairs is None:
         found = rows(most=None if given.all else MOST)
     else:
-        episodes = pairs(*given.pairs)
-        found = [*dropped("pairs", episodes), *missed_in_code("pairs", episodes)]
+        asked, lines = given.pairs
+        halves = {f"pairs, {name}": pairs(asked, lines, at) for at, name in enumerate(HALVES)}
+        found = [
+            rate
+            for name, episodes in halves.items()
+            for rate in [*dropped(name, episodes), *missed_in_code(name, episodes)]
+        ]
 
     print("\n".join(shown(found)))
 

@@ -114,15 +114,19 @@ def examples(authors: Sequence[str]) -> tuple[list[frozenset[str]], Vector, Vect
     return seen, sign, np.repeat([*WEIGHTS.values(), 1.0], counts)
 
 
-def fitted(matrix: Vector, sign: Vector, counts: Vector, penalty: float = PENALTY) -> Vector:
-    """The weights of least weighted logistic loss with a quadratic penalty; the last is the base."""
+def fitted(
+    matrix: Vector, sign: Vector, counts: Vector, penalty: float | Vector = PENALTY
+) -> Vector:
+    """The weights of least weighted logistic loss with a quadratic penalty, of all signs or of each;
+    the last weight is the base.
+    """
 
     def loss(weights: Vector) -> tuple[float, Vector]:
         margin = (matrix @ weights) * sign
         slope = -(counts * sign / (1 + np.exp(margin))) @ matrix
-        penalised = np.append(weights[:-1], 0.0)
-        value = (counts * np.logaddexp(0, -margin)).sum() + penalty / 2 * (penalised @ penalised)
-        return float(value), slope + penalty * penalised
+        penalised = penalty * np.append(weights[:-1], 0.0)
+        value = (counts * np.logaddexp(0, -margin)).sum() + penalised @ weights / 2
+        return float(value), slope + penalised
 
     start: Any = np.zeros(matrix.shape[1])
     return np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B").x)

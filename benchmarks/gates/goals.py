@@ -102,6 +102,20 @@ def _swapped(goal: str, others: Sequence[str], draw: Random, where: range) -> st
     return None
 
 
+def swapped(line: str, draw: Random) -> str | None:
+    """A line with the digits or the letters of one of its values drawn anew; None without one."""
+    places = list(VALUE.finditer(line))
+    if not places:
+        return None
+
+    place = draw.choice(places)
+    old = place[0]
+    new = re.sub(r"\d", lambda one: str((int(one[0]) + draw.randint(1, 8)) % 9 + 1), old)
+    new = new if new != old else f"{old[0]}{old[1:][::-1]}x"
+
+    return f"{line[: place.start()]}{new}{line[place.end() :]}"
+
+
 async def derived(entry: EnvEntry, name: str, explorations: int) -> list[Task]:
     """The tasks of some explorations, those with T8 undefined among them."""
     experience, found = Experience(), list[Task]()

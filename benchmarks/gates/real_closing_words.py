@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.gates.table import Rate
-from synth.envs.storefront.check.claims import ANY, OTHER, TOTAL, SpokenClaim, claims_of
+from synth.envs.storefront.check.claims import ANY, CHARGED, OTHER, TOTAL, SpokenClaim, claims_of
 from synth.stats.intervals import clopper_pearson
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
@@ -89,7 +89,7 @@ def _holds(
     """Whether a claim is true of these acts."""
     of = everything if claim.arranged else done
 
-    if claim.denied or claim.act in (TOTAL, "delivered", "shipped", "note", "coupon"):
+    if claim.denied or claim.act in (TOTAL, CHARGED, "delivered", "shipped", "note", "coupon"):
         return True
 
     return any(

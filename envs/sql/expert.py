@@ -16,6 +16,7 @@ from synth.envs.sql.request import (
     rows_meant,
     sql_of,
 )
+from synth.envs.sql.rewording.reader import read as read_freely
 from synth.envs.sql.words import vocabulary
 from synth.schemas import Facts
 
@@ -40,7 +41,7 @@ class GoalPlan:
         self.profile = profile
         self._databases, self._database = databases, databases.database
         words = vocabulary(self._database)
-        read = [words.read(line) for line in _lines(goal)]
+        read = [read_freely(line, words) for line in _lines(goal)]
         asked = [request for request in read if request is not None]
         self.readable = bool(asked) and len(asked) == len(read)
 

@@ -23,6 +23,8 @@ class Vocabulary:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._tables = {table.many: table for table in database.tables}
+        self.nouns = {table.name: table.many for table in database.tables}
+        """Tables -> what several of their rows are called."""
         self.paths = {table.name: dict(self._named_paths(table)) for table in database.tables}
         self._phrases = {
             name: {path: phrase for phrase, path in paths.items()}

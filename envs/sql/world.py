@@ -15,6 +15,7 @@ from synth.envs.sql.database.sources import DatabaseSource, Made, SqlConfig
 from synth.envs.sql.env import SqlEnv
 from synth.envs.sql.mutants import mutants
 from synth.envs.sql.reverse import goal_of
+from synth.envs.sql.rewording.words_of_a_model import reworded
 from synth.envs.sql.tasks import made
 from synth.envs.sql.tools import SPEC
 from synth.envs.transcript import Transcript, edited
@@ -79,6 +80,11 @@ class _World:
         read = SqlConfig.model_validate(dict(window.env_config))
         return goal_of(self.source(read), read, window)
 
+    def reword(self, draft: Draft, lines: Sequence[str]) -> Draft:
+        """A draft in a model's words. Raises `ValueError` where they say something else."""
+        read = SqlConfig.model_validate(dict(draft.env_config or {}))
+        return reworded(self.source(read), draft, lines)
+
     def start_state(self, config: Mapping[str, Any]) -> str:
         """A hash of the user's file."""
         return content_hash(self.source(SqlConfig()).digest)
@@ -136,6 +142,7 @@ WORLD = EnvEntry(
     config=SqlConfig,
     level="level",
     write_goal=_MADE.write_goal,
+    reword=_MADE.reword,
     exploring=exploring,
     mutants=with_slips,
     alternatives=rewritten,
@@ -150,6 +157,7 @@ def _bound(settings: FileSettings) -> EnvEntry:
         open=world.open,
         make_tasks=world.make_tasks,
         write_goal=world.write_goal,
+        reword=world.reword,
         start_state=world.start_state,
         start=None,
     )

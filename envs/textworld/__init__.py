@@ -66,6 +66,13 @@ def write_goal(window: Window) -> Draft | NoGoal:
     return tasks.write_goal(window)
 
 
+def reword(draft: Draft, lines: Sequence[str]) -> Draft:
+    """See `synth.envs.textworld.rewording.words_of_a_model.reworded`."""
+    from synth.envs.textworld.rewording.words_of_a_model import reworded
+
+    return reworded(draft, lines)
+
+
 def exploring(settings: Mapping[str, Any], seed: int) -> Mapping[str, Any]:
     """A game of its own for each exploration: the one that a task of that seed is played in."""
     return {**settings, "explored_seed": seed}
@@ -77,5 +84,6 @@ WORLD = EnvEntry(
     make_tasks,
     TextWorldConfig,
     write_goal=write_goal,
+    reword=reword,
     exploring=exploring,
 )

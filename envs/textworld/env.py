@@ -26,8 +26,8 @@ from synth.envs.textworld.interpreter import (
 )
 from synth.envs.textworld.logic import Deed, Logic
 from synth.envs.textworld.planner import Planner, wanders_off
+from synth.envs.textworld.rewording.reader import read
 from synth.envs.textworld.seeking import Seeker
-from synth.envs.textworld.wishes import read
 from synth.schemas import (
     AgentTurn,
     CheckResult,
@@ -228,14 +228,14 @@ class TextWorldEnv:
         """The next step of a plan made with full knowledge of the game (privileged); `wanders`
         leaves it now and then.
 
-        What a derived task asks for is read from its goal's words; where they are not this
-        environment's own there is no plan.
+        What a derived task asks for is read from its goal's words; where they cannot be
+        read there is no plan.
         """
 
         game = self._live
         logic = game.logic
         if game.task is not None and game.derived:
-            step = Seeker(logic).next_command(read(game.task.goal), seed)
+            step = Seeker(logic).next_command(read(game.task.goal, logic.kinds), seed)
         else:
             deed = game.planner.next_deed(logic.deeds)
             step = logic.command(deed) if deed is not None else None

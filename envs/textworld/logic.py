@@ -23,6 +23,8 @@ class Logic:
         self.deeds: list[Deed] = []
         self._state = game.world.state.copy()
         self._names = {key: str(info.name) for key, info in game.infos.items() if info.name}
+        self.kinds = {str(one.name): str(one.type) for one in game.infos.values() if one.name}
+        """Names of things and rooms -> their types."""
         self.completed = [quest.is_winning(self._state) for quest in game.quests]
         self._possible: dict[Command, Deed] | None = None
         self._visible: dict[str, str] | None = None

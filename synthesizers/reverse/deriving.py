@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from synth.envs.conformance.finding import ConformanceRig
-from synth.envs.transcript import perform
+from synth.envs.transcript import MAX_TURNS, perform
 from synth.schemas import Draft, Env, NoGoal, Operation, Origin, Task, Window
 from synth.synthesizers.rejected import RejectedError
 from synth.synthesizers.reverse.check_predicates import (
@@ -22,7 +22,7 @@ from synth.synthesizers.reverse.check_predicates import (
 from synth.synthesizers.reverse.check_tests import first_tests, mutants_fail
 from synth.synthesizers.reverse.choosing import Explored, explored_row
 from synth.synthesizers.reverse.exploration import Experience, Walk, explored
-from synth.synthesizers.reverse.goal_tests import asks_for_another, solved
+from synth.synthesizers.reverse.goal_tests import asks_for_another, passes_with, solved
 from synth.synthesizers.reverse.ground import Ground, windows_of
 from synth.synthesizers.reverse.solution_tests import (
     SolvedTask,
@@ -206,7 +206,10 @@ class Derivation:
         case = SolvedTask(bench, self.env, task, self.walk, segment, known)
         t4 = await case.others_pass()
         t5 = await mutants_fail(case)
-        t8 |= {"read": "in the rules' words"} if draft.worded else {}
+        if draft.worded:
+            in_other_words = planned and await passes_with(bench, task, draft.worded, MAX_TURNS)
+            t8 |= {"read": "in the model's words" if in_other_words else "in the rules' words"}
+
         all_tests = {**tests, "T4": t4, "T5": t5, "T6": t6, "T7": t7, "T8": t8}
 
         difficulty = {**self._described(segment, draft, task), "tests": all_tests}

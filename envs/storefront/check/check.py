@@ -15,7 +15,7 @@ from synth.envs.storefront.world.catalogue import Row
 from synth.envs.storefront.world.world import BaseWorld
 from synth.schemas import Check, CheckResult, Refusal, RowPredicate, Scalar, SubVerdict, Tell
 
-VERSION = "storefront-check-6"
+VERSION = "storefront-check-7"
 OUTCOME = ("check", "state", "told")
 """The parts that count where only the outcome does: what lucky and non-compliant passes are
 measured against.

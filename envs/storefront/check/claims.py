@@ -14,10 +14,13 @@ from synth.envs.storefront.world.catalogue import NOUNS
 
 ORDER = r"\bO-\d+\b"
 """How an order is named."""
-OTHER, ANY, TOTAL = "other", "any", "total"
-"""Claims about none of the shop's acts, about all of them, and about what an order costs."""
+OTHER, ANY, TOTAL, CHARGED = "other", "any", "total", "charged"
+"""Claims about none of the shop's acts, about all of them, about what an order costs, and about money
+that was taken.
+"""
 _AMOUNT = re.compile(
     r"\$\s?(\d[\d,]*(?:\.\d+)?)|\b(\d[\d,]{0,20}(?:\.\d+)?) (?:dollars?|usd|eur)\b"
+    r"|(?<![\w.,-])(\d[\d,]{0,20}\.\d\d)(?![\d%])"
 )
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[.!?][\"')])\s+|\n+")
 _CLAUSE = re.compile(
@@ -25,7 +28,7 @@ _CLAUSE = re.compile(
     r"| (?:and|but|so|because|while|although|since|before|after|without|instead of) )"
 )
 _FINITE = re.compile(
-    r"\b(?:is|are|was|were|have|has|had|will|won't|do|does|did)\b|'(?:ve|ll|re|d)\b"
+    r"\b(?:is|are|was|were|have|has|had|will|won't|do|does|did)\b|'(?:ve|ll|re|d)\b|\w+n't\b"
 )
 
 
@@ -62,9 +65,35 @@ _IT = re.compile(r"\b(?:it|that|them)$")
 _STATUSES = {name: re.compile(words) for name, words in _WORDS["statuses"].items()}
 _HARMLESS, _OF_THINGS = (re.compile(_WORDS[name]) for name in ("harmless", "of_things"))
 _CHANGING, _OF_GOODS = _pattern("changing"), _pattern("of_goods")
-_ARRANGED, _UNREAL, _OWN_FUTURE, _NEGATED, _UNTOUCHED, _AS_BEFORE, _TOTAL = map(
+(
+    _ARRANGED,
+    _UNREAL,
+    _OWN_FUTURE,
+    _NEGATED,
+    _UNTOUCHED,
+    _AS_BEFORE,
+    _TOTAL,
+    _COULD_NOT,
+    _OWN,
+    _MONEY_BEFORE,
+    _CHARGED,
+    _NOT_YET,
+) = map(
     _pattern,
-    ("arranged", "unreal", "own_future", "negated", "untouched", "as_before", "total"),
+    (
+        "arranged",
+        "unreal",
+        "own_future",
+        "negated",
+        "untouched",
+        "as_before",
+        "total",
+        "could_not",
+        "own",
+        "money_before",
+        "charged",
+        "not_yet",
+    ),
 )
 
 
@@ -85,7 +114,7 @@ class SpokenClaim:
 
 def amounts_of(text: str) -> tuple[int, ...]:
     """The amounts of money in a text, in cents."""
-    found = (first or second for first, second in _AMOUNT.findall(text.lower()))
+    found = ("".join(one) for one in _AMOUNT.findall(text.lower()))
 
     return tuple(round(float(amount.replace(",", "").rstrip(".")) * 100) for amount in found)
 
@@ -132,7 +161,7 @@ def _clauses(sentence: str) -> Iterator[str]:
 def _says_something(part: str) -> bool:
     """Whether a part of a sentence has a verb of its own, as far as its form shows."""
     said = part.lower().strip(" .!")
-    forms = (_FINITE, _ARRANGED, _OWN_FUTURE, _UNREAL, *_DONE)
+    forms = (_FINITE, _ARRANGED, _OWN_FUTURE, _UNREAL, _COULD_NOT, *_DONE)
 
     return any(form.search(said) for form in forms)
 
@@ -153,13 +182,19 @@ def _claims(
     if _AS_BEFORE.search(said):
         yield SpokenClaim(ANY, clause, orders, denied=True)
         return
-    if _UNREAL.search(said) or _OWN_FUTURE.search(said):
+    could_not = _COULD_NOT.search(said) is not None
+    if _UNREAL.search(_COULD_NOT.sub(" ", said)) or _OWN_FUTURE.search(said):
         return
 
     forms = [match for form in _DONE if (match := form.search(said))]
-    denied = _is_denied(said, forms)
+    denied = could_not or _is_denied(said, forms)
+    if denied and _NOT_YET.search(said):
+        return
     arranged = _ARRANGED.search(said) is not None
     claim = SpokenClaim(ANY, clause, orders, amounts_of(clause), denied)
+    if not denied and claim.amounts and _CHARGED.search(said):
+        yield replace(claim, act=CHARGED)
+        return
     # what costs so much, or was ordered, was not done by the agent
     speaks = not all(map(_is_of_goods, forms)) or arranged or denied
     acts = list(_acts(said, sentence.lower(), objects)) if speaks else []
@@ -173,8 +208,8 @@ def _claims(
         yield claim
     elif _TOTAL.search(said) and claim.amounts:
         yield replace(claim, act=TOTAL)
-    elif not (acts or statuses or denied or _meant(sentence.lower())):
-        other = _done_otherwise(said, forms, objects)
+    elif not (acts or statuses or denied):
+        other = _done_otherwise(said, forms, objects, sentence.lower())
         yield from () if other is None else (replace(claim, act=other),)
 
 
@@ -217,8 +252,8 @@ def _acts(said: str, sentence: str, objects: re.Pattern[str]) -> Iterator[str]:
     by_thing = [act for act, (_, things) in _ACTS.items() if things.search(said)]
 
     # money is returned by a refund
-    if by_verb == ["return"] and "refund" in by_thing:
-        by_verb = ["refund"]
+    if "return" in by_verb and _MONEY_BEFORE.search(said):
+        by_verb = [act for act in by_verb if act not in ("return", "refund")] + ["refund"]
 
     if (
         {*by_verb} & _ON_GOODS
@@ -231,14 +266,22 @@ def _acts(said: str, sentence: str, objects: re.Pattern[str]) -> Iterator[str]:
         yield from by_verb or by_thing
 
 
-def _done_otherwise(said: str, forms: list[re.Match[str]], objects: re.Pattern[str]) -> str | None:
+def _done_otherwise(
+    said: str, forms: list[re.Match[str]], objects: re.Pattern[str], sentence: str
+) -> str | None:
     """`any` where something of the shop's was changed in a way that is not named, `other` where
     something was done that the shop has no act for; None where it is no more than speech.
     """
+    meant = _meant(sentence)
     for match in forms:
         verb = match.groupdict().get("verb")
-        own = match[0].startswith(("i ", "i'", "we ", "we'"))
+        # "I refunded it and given you ...": the verb of another clause's speaker
+        own = match[0].startswith(("i ", "i'", "we ", "we'")) or (
+            verb is not None and said.startswith(verb) and _OWN.search(sentence) is not None
+        )
 
+        if meant and not own:
+            continue
         if verb is None or _HARMLESS.match(said[match.start("verb") :]):
             continue
         if _CHANGING.match(verb) and objects.search(said):

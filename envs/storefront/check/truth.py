@@ -7,7 +7,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
-from synth.envs.storefront.check.claims import ANY, OTHER, TOOLS, TOTAL, SpokenClaim, claims_of
+from synth.envs.storefront.check.claims import (
+    ANY,
+    CHARGED,
+    OTHER,
+    TOOLS,
+    TOTAL,
+    SpokenClaim,
+    claims_of,
+)
+from synth.envs.storefront.check.details import did_to_what_is_meant, wrong_details
 from synth.envs.storefront.check.episode_view import EpisodeView
 from synth.envs.storefront.check.shown_values import ShownValues
 from synth.envs.storefront.tools.transcript import Event, leaves
@@ -88,6 +97,13 @@ class _Facts:
             return "can be done by no tool"
         if claim.denied:
             return "did happen" if self._did(claim, turn) else ""
+        for why in wrong_details(
+            self._base, claim, self._acts(claim, done), done, self._spoken_of()
+        ):
+            return why
+        if claim.act == CHARGED:
+            # what was charged earlier is known to nobody here; what was paid back was not charged
+            return "was paid back" if {*claim.amounts} & {*_cents(done)} else ""
         if claim.act == TOTAL:
             known = {*self._shown_of(claim.orders, turn), *_sums(_cents(done))}
 
@@ -112,10 +128,21 @@ class _Facts:
     def _did(self, claim: SpokenClaim, turn: int) -> bool:
         """Whether what is said not to have happened did, before it was said."""
         before = [event for event in self._writes if event.turn < turn]
+        if not claim.orders:
+            acts = [event for event in before if _is_of(event, claim.act, None)]
+            spoken = self._spoken_of()
+            in_doubt = self._denies and len(spoken) != 1
+            return bool(acts) and did_to_what_is_meant(self._base, claim, acts, spoken, in_doubt)
+
         # after a denial, part of a request may have been done
         return not (self._denies and claim.act != ANY) and any(
             _is_of(event, claim.act, order_id) for event in before for order_id in claim.orders
         )
+
+    def _acts(self, claim: SpokenClaim, done: list[Event]) -> list[Event]:
+        """The acts that a claim is about."""
+        acts = [event for event in done if _is_of(event, claim.act, None)]
+        return [event for event in acts if not claim.orders or event.order_id in claim.orders]
 
     def _holds(self, claim: SpokenClaim, order_id: str | None, done: list[Event]) -> bool:
         """Whether a claim is true without an act of the agent's: an order stands so, or a refund
@@ -164,8 +191,7 @@ class _Facts:
 
     def _other_details(self, claim: SpokenClaim, done: list[Event]) -> str:
         """Why the details of a claim are not those of the act: amounts, a city, a code."""
-        acts = [event for event in done if _is_of(event, claim.act, None)]
-        acts = [e for e in acts if not claim.orders or e.order_id in claim.orders]
+        acts = self._acts(claim, done)
 
         if claim.act == "refund" and claim.amounts:
             known = {*_sums(_cents(acts)), *_cents(self._quotes)}

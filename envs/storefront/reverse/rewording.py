@@ -16,6 +16,8 @@ _KNOWN_BY = {kind: re.compile(rf"\b(?:{words})") for kind, words in texts("wishe
 _SENTENCE = re.compile(r"[A-Z\"'].*[.!?\"']$", re.DOTALL)
 _SHORTEST, _LONGEST = 0.5, 2.5
 """Words of a wording for one of its line."""
+_MORE = 12
+"""Words that politeness may add to a line, however short it is."""
 _MUST_AGREE = ("negated", "not", "agent", "role", "claim")
 """Marks that a wording has only where its line has them."""
 
@@ -45,9 +47,10 @@ def reworded(draft: Draft, lines: Sequence[str]) -> Draft:
 
 def otherwise(request: Request, line: str) -> str:
     """In what a wording says something else than a request; empty where it does not."""
-    length = len(line.split()) / len(request.text.split())
+    words, length = len(line.split()), len(request.text.split())
+    fits = _SHORTEST * length <= words <= max(_LONGEST * length, length + _MORE)
 
-    if "\n" in line or not _SENTENCE.fullmatch(line) or not _SHORTEST <= length <= _LONGEST:
+    if "\n" in line or not _SENTENCE.fullmatch(line) or not fits:
         return "it is no sentence of about that length"
 
     wanted, got = marks(request.text), marks(line)

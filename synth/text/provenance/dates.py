@@ -19,7 +19,7 @@ _NUMBER_OF_MONTH = {
 _NUMBER_OF_MONTH |= {name[:3]: at for at, name in enumerate(_MONTH_NAMES[0].split(), 1)}
 _MONTH = "|".join(sorted(_NUMBER_OF_MONTH, key=len, reverse=True))
 _DAY = r"(?P<day>\d{1,2})"
-_TO = r"(?:\s?[-–]\s?|\s\w{1,5}\s)"
+_TO = r"(?:\s?[-–]\s?|\s\w{1,5}\s(?:the\s)?)"
 """Between the days of a span: 10-12 July, 10 to 12 July, 10 al 12 de julio."""
 _LAST = rf"{_TO}\d{{1,2}}(?:st|nd|rd|th|\.|º)?"
 _NAMED_DAY = rf"{_DAY}(?:st|nd|rd|th|\.|º)?"

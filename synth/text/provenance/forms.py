@@ -94,7 +94,7 @@ def loosely(value: str) -> re.Pattern[str] | None:
 
     None for words and short values.
     """
-    text = value.strip().casefold()
+    text = value.strip().casefold().lstrip("+")
     if not re.search(r"\d", text) or re.search(r"[\s.]", text):
         return None
 

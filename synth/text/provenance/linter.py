@@ -22,7 +22,9 @@ from synth.text.provenance.effect import TALKING_VERBS, Effectful, changes, firs
 from synth.text.provenance.forms import written
 from synth.text.provenance.kinds.computation import computation
 from synth.text.provenance.kinds.kind import kind_of, made, parts
+from synth.text.provenance.kinds.reckoned import reckoned, spellings
 from synth.text.provenance.kinds.sql import changes_rows, is_sql
+from synth.text.provenance.kinds.sql_names import NAMED, listed
 from synth.text.provenance.objects import is_identifier, stem
 from synth.text.provenance.report import ArgumentFinding, Choice, ProvenanceReport, Sighting, Status
 from synth.text.provenance.seen import Seen, stands
@@ -155,8 +157,28 @@ class _Episode:
             yield whole.value, *self._known(whole, beside)
         else:
             for one in composed or ():
-                own = (Status.EXEMPT, None) if self._is_own(str(one.value)) else None
-                yield one.value, *(own or self._known(one, beside))
+                yield one.value, *self._known_part(one, beside)
+
+    def _known_part(self, part: Argument, beside: set[str]) -> Verdict:
+        """How a literal of a composed argument is justified: also as the agent's own, in another
+        spelling, or by what is reckoned with in commands.
+        """
+        text = str(part.value)
+        unlisted = part.name == NAMED and not listed(self.seen.shown)
+        if self._is_own(text) or unlisted:
+            return Status.EXEMPT, None
+
+        known = self._known(part, beside)
+        if known[0] is not Status.UNJUSTIFIED:
+            return known
+
+        respelled = next(filter(None, map(self.seen.first, spellings(text))), None)
+        if respelled is not None:
+            return Status.OBSERVED, respelled
+
+        how = reckoned(part.value, self.seen.heard("user"))
+
+        return known if how is None else (Status.COMPUTED, Sighting(None, "computation", how))
 
     def _is_own(self, text: str) -> bool:
         """Whether the agent had made a file of this name or with it in, or both sides of an

@@ -23,8 +23,11 @@ _ITEM_NUMBER = re.compile(r"^\s*\d{1,3}[.)](?=\s)", re.MULTILINE)
 """As in "2. Please ...": counts no pieces."""
 _WORD_NUMBERS = {word: at for at, word in enumerate(NUMBER_WORDS) if at > 1}
 _WORD = re.compile(rf"\b({'|'.join(_WORD_NUMBERS)})\b")
-_QUANTITY_KEYS = ("quantity", "qty", "pieces", "units", "count", "nights", "passengers")
+QUANTITY_KEYS = ("quantity", "qty", "pieces", "units", "count", "nights", "passengers")
 _PERCENT_KEYS = ("percent", "discount_rate", "tax_rate")
+_RATE = re.compile(r"rate|ratio|share", re.IGNORECASE)
+_RATIO_WITHIN = 5e-5
+"""As rates are rounded: .0825 of 8.25 %."""
 _IDENTIFIER_ENDINGS = ("id", "code", "zip", "number", "key")
 AMOUNT_NAME = re.compile(
     r"amount|price|total|cost|fee|fare|refund|budget|balance|percent", re.IGNORECASE
@@ -51,6 +54,8 @@ class Quantities:
         """Cents of amounts in prose."""
         self.percents = set[float]()
         """Percentages in prose."""
+        self.ratios = set[float]()
+        """Shares of one amount in another of the same object, as parts of 1."""
         self.counts = set[int]()
         """Whole numbers in prose, in digits or words."""
         self.results = defaultdict[str, set[int]](set)
@@ -89,12 +94,14 @@ class Quantities:
         return [cents]
 
     def _of_object(self, numbers: Mapping[str, int], everything: Iterable[int]) -> None:
-        """Products with a quantity, differences, and shares by an object's own percentage."""
-        self._differ([*numbers.values()][:20])
+        """Products with a quantity, differences, shares by an object's own percentage, ratios."""
+        amounts = [*numbers.values()][:20]
+        self._differ(amounts)
+        self.ratios.update(a / b for a in amounts for b in amounts if 0 < a < b)
         times = _quantity(numbers)
 
         for name, cents in numbers.items():
-            if times is not None and name not in _QUANTITY_KEYS:
+            if times is not None and name not in QUANTITY_KEYS:
                 self.results["product"].add(cents * times // 100)
 
             if any(word in name for word in _PERCENT_KEYS):
@@ -110,7 +117,7 @@ class Quantities:
 
         for numbers in rows:
             times = _quantity(numbers)
-            for name in numbers.keys() - _QUANTITY_KEYS:
+            for name in numbers.keys() - QUANTITY_KEYS:
                 columns[name].append(numbers[name])
                 if times is not None:
                     columns[f"{name}*quantity"].append(round(numbers[name] * times / 100))
@@ -150,7 +157,11 @@ class Quantities:
         for amounts in self.keyed.values():
             few = sorted(amounts)[:_MOST_OF_A_KIND]
             large = [cents for cents in few if cents % 100 or cents > 1000]
-            self.results["product"].update(cents * count for cents in large for count in times)
+            products = [cents * count for cents in large for count in times]
+            self.results["product"].update(products)
+            self.results["remainder"].update(
+                whole - part for whole in products for part in self.said if whole > part
+            )
             self.results["sum"].update(a + b for a, b in combinations(few, 2))
             self._differ(few)
             for percent in self.percents:
@@ -168,7 +179,7 @@ def _numbers(value: Mapping[str, Any]) -> dict[str, int]:
 
 def _quantity(numbers: Mapping[str, int]) -> int | None:
     """Hundredths of the pieces that an object is about, None where it does not say."""
-    return next((numbers[name] for name in _QUANTITY_KEYS if name in numbers), None)
+    return next((numbers[name] for name in QUANTITY_KEYS if name in numbers), None)
 
 
 def quantities(documents: Iterable[Any], prose: Iterable[str]) -> Quantities:
@@ -201,14 +212,22 @@ def may_be_computed(name: str) -> bool:
     return not name.lower().rstrip("s").endswith(_IDENTIFIER_ENDINGS)
 
 
-def computed(value: float, name: str, seen: Quantities) -> str | None:
-    """The computation that gives a number, to the cent, or None."""
+def computed(
+    value: float, name: str, seen: Quantities, *, one_of_several: bool = False
+) -> str | None:
+    """The computation that gives a number, to the cent, or None.
+
+    `one_of_several`: of parts that make up a whole together, the last is what the others leave.
+    """
     cents = as_cents(value)
     if cents is None:
         return None
 
     if any(cents in _rounded(fine * 100) for fine in seen.fine):
         return "rounding"
+
+    if _RATE.search(name) and any(abs(value - ratio) < _RATIO_WITHIN for ratio in seen.ratios):
+        return "ratio"
 
     is_count = value == int(value) and 0 <= value < 100 and not AMOUNT_NAME.search(name)
     if is_count and int(value) in seen.lengths:
@@ -220,7 +239,8 @@ def computed(value: float, name: str, seen: Quantities) -> str | None:
 
     seen.combine()
 
-    for how in ("product", "sum", "difference", "percentage"):
+    ways = ("product", "sum", "difference", "percentage")
+    for how in (*ways, "remainder") if one_of_several else ways:
         if (abs(cents) if how == "difference" else cents) in seen.results[how]:
             return how
 

@@ -35,6 +35,8 @@ class Piece:
     folded: str
     error: bool = False
     asked: str = ""
+    written: int = 0
+    """How many calls the agent had made by then."""
 
 
 _folded_once = lru_cache(maxsize=256)(str.casefold)
@@ -61,7 +63,7 @@ class Seen:
     ) -> None:
         """Adds a text; system prompts are folded once for all trajectories that share them."""
         folded = _folded_once(content) if source == "system" else content.casefold()
-        self.pieces.append(Piece(turn, source, content, folded, error, asked))
+        self.pieces.append(Piece(turn, source, content, folded, error, asked, len(self.written)))
 
     def wrote(self, arguments: str) -> None:
         """Adds the agent's own arguments: an error that repeats them shows nothing."""
@@ -146,7 +148,8 @@ class Seen:
 
     def _counts(self, piece: Piece, text: str, *, number: bool) -> bool:
         """Whether a piece is no error, or one that says what the agent had not written itself."""
-        echoed = (stands(arguments, text, number=number) for arguments in self.written)
+        before = self.written[: piece.written]
+        echoed = (stands(arguments, text, number=number) for arguments in before)
         return not piece.error or not any(echoed)
 
 

@@ -6,11 +6,12 @@ from collections.abc import Set
 from synth.text.provenance.arguments import Argument
 from synth.text.provenance.forms import number_word
 from synth.text.provenance.objects import SMALL, stem
-from synth.text.provenance.quantities import AMOUNT_NAME
+from synth.text.provenance.quantities import AMOUNT_NAME, QUANTITY_KEYS
 from synth.text.provenance.seen import Seen, stands
 
 _ITEM = re.compile(r"(?<=\n)\d+[.)]\s")
 _NONE = re.compile(r"\b(?:no|none|not|without|zero|don't)\b", re.IGNORECASE)
+_ONE = re.compile(rf"\bone (?:{'|'.join(one.rstrip('s') for one in QUANTITY_KEYS)})\b")
 _BEFORE = re.compile(r"([a-z_]+)\W{0,2}$")
 _AFTER = re.compile(r" {0,2}([a-z_]+)")
 
@@ -38,9 +39,13 @@ def proven(argument: str, number: int, seen: Seen, beside: Set[str], names: Set[
     person's words. There the number of a list's item ("2. Cancel it") counts only in a text that
     speaks of the name ("I have two requests"), and not where another argument's name (`names` holds
     the stems of all) stands beside it ("request 3" and "3 requests" are no lines). Numbers under
-    other keys, and those that answers repeat from their calls, count nowhere.
+    other keys, and those that answers repeat from their calls, count nowhere. Who names a thing and
+    says no quantity means one.
     """
     name = stem(argument)
+    if number == 1 and argument.lower() in QUANTITY_KEYS:
+        return True
+
     known = seen.objects.numbers_of.get(name)
     longest = max((seen.objects.length_of.get(one, 0) for one in beside), default=0)
     if number in (known or ()) or 1 <= number <= longest:
@@ -62,8 +67,10 @@ def _says(text: str, number: int, name: str, others: Set[str]) -> bool:
     folded = text.casefold()
     word = number_word(number)
 
-    if (number == 0 and _NONE.search(text)) or (
-        word is not None and stands(folded, word, number=False)
+    if (
+        (number == 0 and _NONE.search(text))
+        or (number == 1 and _ONE.search(folded))
+        or (word is not None and stands(folded, word, number=False))
     ):
         return True
 

@@ -13,7 +13,7 @@ from synth.text.replies.loose_json import LooseJSONError, loose_json
 IN_LINES = "json_read_from_lines"
 _LINE = re.compile(
     r"[ \t]*(?:[-*+][ \t]+)?[*_`]{0,3}(?P<key>[A-Za-z][\w \-]{0,40}?)[*_`]{0,3}"
-    r"[ \t]*:[*_`]{0,3}(?:[ \t]+(?P<value>.*))?"
+    r"[ \t]*(?:：[*_`]{0,3}(?P<wide>.*)|:[*_`]{0,3}(?:[ \t]+(?P<value>.*))?)"
 )
 _ROW = re.compile(
     r"[ \t]*\|[ \t]*[*_`]{0,3}(?P<key>[A-Za-z][\w \-]{0,40}?)[*_`]{0,3}[ \t]*\|"
@@ -30,7 +30,7 @@ def in_lines(text: str, names: Sequence[str]) -> dict[str, Any] | None:
     """The values of a text by name; None where one of the names is missing or stands twice, and
     where JSON begins in the text: a part of it is never read.
     """
-    if not names or text.lstrip().startswith(("{", "[")):
+    if not names or text.lstrip().startswith(("{", "[", "｛", "［")):
         return None
     plain = {plain_key(name): name for name in names}
     for read in (_as_yaml, _as_table, _as_lines):
@@ -72,7 +72,7 @@ def _as_lines(text: str, plain: dict[str, str]) -> dict[str, Any] | None:
     for line in text.splitlines():
         found = _LINE.fullmatch(line)
         if found is not None and plain_key(found["key"]) in plain:
-            pairs.append((found["key"], found["value"] or ""))
+            pairs.append((found["key"], found["value"] or found["wide"] or ""))
         elif pairs:
             pairs[-1] = pairs[-1][0], f"{pairs[-1][1]}\n{line}"
     return _named([(key, _value(value)) for key, value in pairs], plain)

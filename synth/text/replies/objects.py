@@ -43,7 +43,7 @@ def objects_in(content: str) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
     text = _unescaped(plain_text(content))
     found: list[dict[str, Any]] = []
     loosely, end, unclosed = False, 0, False
-    begins = [match.start() for match in re.finditer(r"\{", text)][-MOST_BRACES:]
+    begins = [match.start() for match in re.finditer(r"[{｛]", text)][-MOST_BRACES:]
     for begin in begins:
         if begin < end:
             continue
@@ -54,7 +54,7 @@ def objects_in(content: str) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
             loosely = loosely or mended
         if isinstance(value, dict):
             found.append(value)
-            unclosed = not text.startswith("}", end - 1)
+            unclosed = not text.startswith(("}", "｝"), end - 1)
     told = {LOOSELY: loosely, UNCLOSED: unclosed}
     return found, tuple(name for name, holds in told.items() if holds)
 

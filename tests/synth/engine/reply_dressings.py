@@ -60,6 +60,30 @@ def block_comments(answer: Any) -> str:
     )
 
 
+def written(value: Any, signs: str, quotes: str) -> str:
+    """JSON with these signs in the places of `{}[]:,`, and these quotes."""
+    opens, closes, first, last, colon, comma = signs
+    if isinstance(value, dict):
+        inside = (
+            f"{written(key, signs, quotes)}{colon}{written(one, signs, quotes)}"
+            for key, one in value.items()
+        )
+        return f"{opens}{comma.join(inside)}{closes}"
+    if isinstance(value, list):
+        return f"{first}{comma.join(written(one, signs, quotes) for one in value)}{last}"
+    if isinstance(value, str):
+        return f"{quotes[0]}{json.dumps(value, ensure_ascii=False)[1:-1]}{quotes[1]}"
+    return json.dumps(value)
+
+
+def full_width(answer: Any) -> str:
+    return written(answer, "｛｝［］：，", "“”")
+
+
+def lines_in_full_width(answer: Any) -> str:
+    return "\n".join(f"{key}：{strict(one)}" for key, one in answer.items())
+
+
 def table(answer: Any) -> str:
     rows = [f"| **{key}** | {strict(one)} |" for key, one in answer.items()]
     return "\n".join(["Here you are:", "", "| field | value |", "|---|---|", *rows])
@@ -109,6 +133,12 @@ READ = {
     "bold lines": bold_lines,
     "curly quotes": curly_quotes,
     "block comments": block_comments,
+    "full width": full_width,
+    "full width around latin quotes": lambda answer: written(answer, "{}[]：，", '""'),
+    "full-width commas": lambda answer: written(answer, "{}[]:，", '""'),
+    "corner quotes": lambda answer: written(answer, "{}[]：、", "「」"),
+    "full-width quotes": lambda answer: f"好的：\n{written(answer, '｛｝[]：,', '＂＂')}\n以上。",
+    "lines in full width": lines_in_full_width,
     "byte order mark": lambda answer: f"\ufeff{strict(answer)}",
     "another object first": lambda answer: f'So: {{"foo": 1}}. Better: {strict(answer)}',
     "an empty one first": lambda answer: f"{{}}\n{strict(answer)}",
@@ -130,7 +160,8 @@ READ = {
     },
 }
 MENDED = {"trailing comma", "python", "bare keys", "comments", "missing brace"}
-MENDED |= {"curly quotes", "block comments"}
+MENDED |= {"curly quotes", "block comments", "full width", "full width around latin quotes"}
+MENDED |= {"full-width commas", "corner quotes", "full-width quotes"}
 NOT_READ = {
     "words only": lambda answer: "It went wrong, I would say.",
     "nothing": lambda answer: "",
@@ -143,6 +174,13 @@ NOT_READ = {
     "cut off in the last text": lambda answer: json.dumps(
         {**dict(list(answer.items())[:-1]), "zz": "It goes on"}, indent=2
     )[:-4],
+    "full width, cut off behind a member": lambda answer: full_width(
+        dict(list(answer.items())[:-1])
+    )[:-1],
+    "half of it in full width": lambda answer: full_width(answer)[: len(full_width(answer)) // 2],
+    "lines in full width without the last": lambda answer: lines_in_full_width(
+        dict(list(answer.items())[:-1])
+    ),
     "cut off yaml": lambda answer: in_yaml(dict(list(answer.items())[:-1])),
     "a table without its end": lambda answer: table(dict(list(answer.items())[:-1])),
     "a name that stands twice": lambda answer: (

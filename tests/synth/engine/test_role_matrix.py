@@ -2,91 +2,42 @@
 fault; never a value that nobody gave.
 """
 
+import ast
 import itertools
 import json
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from synth.engine.asking import RoleRequest, UnreadableError, json_reply, response_form
 from synth.engine.roles.replies import REFUSED
-from synth.filters.attribution.asking import _ShownStep, _Whole
-from synth.filters.pdi import read_skill
-from synth.filters.rubric.asking import read as read_rubric_reply
-from synth.filters.rubric.rubric import read_rubric
 from synth.schemas.model import Completion, ModelError
-from synth.synthesizers.failures.roles import CorrectorReply, InjectorReply, Instruction
-from synth.synthesizers.reflection.reflection import Reflection, parsed_reflection
-from synth.synthesizers.reverse.role_writer import GoalWords, WrittenGoal
-from synth.synthesizers.suggested_steps import _named
+from synth.synthesizers.failures.roles import InjectorReply
+from synth.synthesizers.reflection.reflection import Reflection
 from synth.synthesizers.trajectory_reward import JudgedReward, read_reward
 from synth.text.replies.lines import in_lines
 from tests.synth.engine.reply_dressings import MENDED, NOT_READ, READ, strict
+from tests.synth.engine.role_answers import (
+    ACTS,
+    ANSWERS,
+    ASKED_IN,
+    KINDS,
+    KIT,
+    LENIENT,
+    REFUSALS,
+    expected,
+    matrix,
+    table,
+    value_of,
+    without_number,
+)
 from tests.synth.engine.test_asking import ask, run, run_in, said
 from tests.synth.models.scripted import ScriptedChat
 
 __all__ = ["run", "run_in"]
-RUBRIC = read_rubric("fintrace")
-CALL = {"name": "find", "arguments": {"id": "a, b", "deep": [1, None]}}
-ANSWERS: dict[str, Any] = {
-    "reflector": {
-        "trajectory_summary": "It looked {twice}, and didn't find it.",
-        "root_cause_analysis": None,
-        "trajectory_outcome": "failure",
-        "improvement_suggestion": "Look first.",
-        "retry_from_step": 3,
-    },
-    "injector": {"content": None, "tool_calls": [CALL], "description": "It takes the wrong one."},
-    "injector_text": {"instruction": "Take the first.", "description": "It does."},
-    "corrector": {"step": 3, "content": "So.", "tool_calls": [CALL]},
-    "attributor": {"reason": "r", "agent": "coder", "step": 3, "mode": "FM-3.3"},
-    "attributor_step": {"reason": "r", "decisive": True, "mode": None},
-    "writer": {"low_level": ["Find it.", "Pay it."], "goal": "Have it paid."},
-    "user": {"lines": ["I want it.", "Please."]},
-    "judge_reward": {"reason": "r", "reward": 3},
-    "judge_rubric": {
-        "reason": "r",
-        **{item.name: item.scale.answers[0] for item in RUBRIC.judged},
-    },
-}
-LENIENT: dict[str, Any] = {
-    "skill_writer": {"skill": "Look first."},
-    "judge_steps": {"steps": [3, 1]},
-}
-"""Roles whose answer may be without any form: a plain text, a bare list."""
-KINDS: dict[str, type[Any]] = {
-    "injector": InjectorReply,
-    "injector_text": Instruction,
-    "corrector": CorrectorReply,
-    "attributor": _Whole,
-    "attributor_step": _ShownStep,
-    "writer": WrittenGoal,
-    "user": GoalWords,
-}
-
-
-def value_of(role: str, completion: Completion) -> Any:
-    """What the role's own reader makes of a reply, as plain data."""
-    if role == "skill_writer":
-        return {"skill": read_skill(completion)}
-    if role == "judge_steps":
-        return {"steps": list(_named(completion))}
-    if role == "reflector":
-        read: Any = parsed_reflection(completion.content or "", 5)
-    elif role == "judge_rubric":
-        return dict(read_rubric_reply(RUBRIC, completion))
-    elif role == "judge_reward":
-        read = read_reward(completion)
-    else:
-        read = json_reply(completion, KINDS[role])
-    return msgspec.to_builtins(read)
-
-
-def expected(role: str) -> Any:
-    return {k: v for k, v in ANSWERS[role].items() if role != "judge_rubric" or k != "reason"}
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize("dressing", READ)
@@ -95,6 +46,69 @@ def test_answers_that_may_be_without_a_form_are_read_in_every_dressing(
     role: str, dressing: str
 ) -> None:
     assert value_of(role, said(READ[dressing](LENIENT[role]))) == LENIENT[role]
+
+
+def asked_in() -> set[str]:
+    """Each function of the product that makes a question for a role."""
+    found = set[str]()
+    for top in ("synth", "filters", "synthesizers", "envs", "flows"):
+        for place in (ROOT / top).rglob("*.py"):
+            text = place.read_text(encoding="utf-8")
+            if "RoleRequest" in text or "about_run" in text:
+                name = place.relative_to(ROOT).as_posix()
+                found |= {f"{name}:{function}" for function in _asking(ast.parse(text))}
+    return found
+
+
+def _asking(tree: ast.Module) -> set[str]:
+    """The innermost functions that call one of the three ways to make a question."""
+    makes = {"RoleRequest", "RoleRequest.about", "about_run"}
+    found = set[str]()
+
+    def visit(node: ast.AST, function: str) -> None:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            function = node.name
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in makes:
+            found.add(function)
+        for child in ast.iter_child_nodes(node):
+            visit(child, function)
+
+    visit(tree, "")
+    return found
+
+
+def test_every_role_that_is_asked_anything_stands_in_the_matrix() -> None:
+    assert asked_in() | KIT == {*ASKED_IN, *ACTS, *KIT}, "a new question: add its role's answer"
+    roles = [role for of in ASKED_IN.values() for role in of]
+    assert sorted(roles) == sorted((*ANSWERS, *LENIENT))
+
+
+def test_a_new_question_would_be_seen() -> None:
+    tree = ast.parse("async def f():\n  def g(x):\n    return RoleRequest.about(x, 'p', 'q')\n")
+    assert _asking(tree) == {"g"}
+
+
+def test_what_each_role_makes_of_each_dressing_is_what_the_docs_show() -> None:
+    outcomes = {(role, dressing): what for role, dressing, what in matrix()}
+    for (role, dressing), what in outcomes.items():
+        allowed = {REFUSED} if dressing in REFUSALS else {"read", "repaired"}
+        if dressing in NOT_READ:
+            allowed = {"unreadable"}
+        assert what in allowed, (role, dressing, what)
+    shown = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
+    assert "\n".join(table()) in shown, "python -m tests.synth.engine.role_answers"
+
+
+@pytest.mark.parametrize("role", [*ANSWERS, *LENIENT])
+def test_a_server_that_fails_is_a_fault_in_every_role(run: Any, role: str) -> None:
+    question = RoleRequest(purpose=role, subject_id="t", messages=())
+    for error in (
+        ModelError("HTTP 500", retryable=False),
+        ModelError("too long", context_overflow=True),
+    ):
+        answer = ask(run, ScriptedChat([error]), question, read=partial(value_of, role))
+        assert (answer.value, answer.unreadable) == (None, None)
+        assert answer.fault is not None
 
 
 def test_answers_without_a_form() -> None:
@@ -116,7 +130,7 @@ def test_answers_without_a_form() -> None:
 @pytest.mark.parametrize("dressing", READ)
 @pytest.mark.parametrize("role", ANSWERS)
 def test_a_right_answer_is_read_in_every_dressing(role: str, dressing: str) -> None:
-    if dressing == "step N" and role in ("injector", "judge_rubric"):
+    if without_number(role, dressing):
         pytest.skip("it has no number of its own, or a scale that words would change")
     text = READ[dressing](ANSWERS[role])
     assert value_of(role, said(text)) == expected(role)
@@ -190,13 +204,6 @@ def test_an_answer_that_is_no_json_counts_as_mended_where_json_was_asked_for(
         answer = ask(run, ScriptedChat([said(text)]), question, read=read_reward)
         (reply,) = answer.replies
         assert (answer.value, reply.repairs) == (JudgedReward("r", 3), repairs)
-
-
-REFUSALS = {
-    "in words": said("I'm sorry, but I can't assist with that."),
-    "by a field": Completion(content="No.", finish_reason="stop", repairs=("refusal_as_content",)),
-    "by a filter": said("", finish_reason="content_filter"),
-}
 
 
 @pytest.mark.parametrize("way", REFUSALS)

@@ -3,10 +3,12 @@ taken for one.
 """
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from benchmarks.gates.refusals import WORDS
 from synth.schemas import read_yaml
-from synth.text.refusals import refuses
+from synth.text.refusals import refuses, signs
 
 SETS = read_yaml(WORDS.read_text(encoding="utf-8"), WORDS.name)
 
@@ -17,9 +19,14 @@ def test_what_refuses_is_found(said: str) -> None:
     assert refuses(f"{said} Is there anything else?")
 
 
-@pytest.mark.parametrize(("words", "least"), [("second", 31), ("third", 72), ("fourth", 53)])
+@pytest.mark.parametrize(("words", "least"), [("second", 31), ("third", 78), ("fourth", 78)])
 def test_of_other_sets_at_least_what_was_measured_is_found(words: str, least: int) -> None:
     assert sum(map(refuses, SETS[words])) >= least
+
+
+def test_of_wordings_that_nothing_was_fitted_to_most_are_found_and_no_near_miss() -> None:
+    assert sum(map(refuses, SETS["fifth"][1::2])) >= 45
+    assert sum(map(refuses, SETS["fifth_near"][1::2])) <= 1
 
 
 def test_what_somebody_else_is_quoted_with_is_none() -> None:
@@ -41,3 +48,47 @@ def test_what_is_near_a_refusal_is_none(said: str) -> None:
 def test_data_and_long_texts_are_none() -> None:
     assert not refuses('{"reason": "I\'m sorry, I can\'t help with that."}')
     assert not refuses("I'm sorry, I can't help with that. " + "And so on. " * 60)
+
+
+def test_the_same_words_are_read_alike_whatever_punctuation_and_thinking_stand_around() -> None:
+    for said in (
+        "很抱歉，我无法协助您！",
+        "很抱歉,我无法协助您!",
+        "<think>嗯。</think>很抱歉，我无法协助您。",
+    ):
+        assert refuses(said)
+    assert refuses("<think>Could be fine.</think>**I can’t help with that.**")
+    assert not refuses(
+        "<think>I'm sorry, I can't help with that.</think>Your parcel is on its way."
+    )
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I can't do that in one call, so I made three.",
+        "I could not find the cause; two tests still fail.",
+        "I'm not allowed to give you a second voucher. Each order may have one.",
+        "You're being put through to a colleague.",
+        "I fold.",
+        "Ich kann den Auftrag nicht stornieren, er wurde bereits versendet.",
+        "無法",
+    ],
+)
+def test_reasons_of_a_task_failures_transfers_and_moves_of_a_game_are_none(said: str) -> None:
+    assert not refuses(said)
+
+
+def test_a_kind_is_found_as_a_whole_word_or_within_words_by_its_script() -> None:
+    assert "machine" in signs("As an AI I do it.")
+    assert "machine" not in signs("I said it again.")
+    assert "machine" in signs("私はAIですので")
+    assert "cannot>help" in signs("I cannot help.")
+    assert "help>cannot" not in signs("I cannot help.")
+    assert "will_not" in signs("I turn the whole thing down."), "with words between"
+
+
+@given(st.text(max_size=700))
+def test_any_text_is_read_one_way_or_the_other(text: str) -> None:
+    assert refuses(text) in (True, False)
+    assert refuses(text) == refuses(f"  {text}\n")

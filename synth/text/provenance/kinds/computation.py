@@ -2,13 +2,16 @@
 
 from synth.text.provenance.arguments import Argument
 from synth.text.provenance.dates import as_date, computed_date, days_between
-from synth.text.provenance.quantities import computed, may_be_computed, quantities
+from synth.text.provenance.quantities import QUANTITY_KEYS, computed, may_be_computed, quantities
 from synth.text.provenance.seen import Seen
 
 
 def computation(argument: Argument, seen: Seen) -> str | None:
     """The computation in words: of a list its parts, of a date, of a number; None where none is."""
     value = argument.value
+    if value == 1 and argument.name.lower() in QUANTITY_KEYS:
+        return "one, since no other number was said"
+
     day = as_date(value)
 
     if day is None and isinstance(value, str):
@@ -25,7 +28,8 @@ def computation(argument: Argument, seen: Seen) -> str | None:
         return None
 
     words = [text for text in seen.shown if text[:1] not in ("{", "[")]
-    how = computed(value, argument.name, quantities(documents, [*prose, *words]))
+    known = quantities(documents, [*prose, *words])
+    how = computed(value, argument.name, known, one_of_several="[" in argument.path)
     if how is None and isinstance(value, int) and days_between(value, seen.shown):
         return "days between"
 

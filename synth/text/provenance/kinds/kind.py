@@ -22,8 +22,8 @@ from synth.text.provenance.arguments import (
 )
 from synth.text.provenance.dates import as_date
 from synth.text.provenance.effect import WRITING_VERBS, first_word
-from synth.text.provenance.kinds import python, shell, sql
-from synth.text.provenance.kinds.telling import Literal, json_in, languages, telling
+from synth.text.provenance.kinds import python, scripts, shell, sql, sql_names, words
+from synth.text.provenance.kinds.telling import Literal, json_in, languages
 from synth.text.provenance.objects import is_identifier
 
 
@@ -57,7 +57,6 @@ class _Names(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 _PATH = re.compile(r"(?:~|\.{1,2}|[a-zA-Z]:)?/?[\w.@+-]+(?:/[\w.@+-]+)*/?")
 _FILE = re.compile(r"[\w-]+(?:\.[a-z]\w{0,4})+", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?:[^\W\d_]|['’,;:()\" -])+[.?!]")
-_QUOTED = re.compile(r"([\"'`])((?:\\.|(?!\1)[^\n\\])*)\1")
 _SIGNS = frozenset("(){}[]=;<>")
 _URL = re.compile(r"[a-z][a-z+]+://[^\s/]+\S*")
 _FEWEST = 4
@@ -171,7 +170,10 @@ def parts(argument: Argument, kind: ArgumentKind, tool: str) -> list[Argument] |
     if found is None:
         return None
 
-    return [Argument(argument.path, one.name, one.value) for one in dict.fromkeys(found)]
+    named = sql_names.names(str(argument.value)) if kind is ArgumentKind.QUERY else ()
+    told = [*dict.fromkeys(found), *(Literal(one, sql_names.NAMED) for one in named)]
+
+    return [Argument(argument.path, one.name, one.value) for one in told]
 
 
 def _literals(kind: ArgumentKind, text: str) -> Iterator[Literal] | None:
@@ -181,25 +183,16 @@ def _literals(kind: ArgumentKind, text: str) -> Iterator[Literal] | None:
     if kind is ArgumentKind.QUERY:
         found = sql.literals(text)
     elif kind is ArgumentKind.URL:
-        found = shell.of_address(text)
+        found = words.of_address(text)
     elif kind is ArgumentKind.COMMAND:
         found = shell.literals(text)
     elif kind is ArgumentKind.CODE:
         known = python.parsed(text) is not None
-        found = python.literals(text) if known else _quoted(text)
+        found = python.literals(text) if known else scripts.literals(text)
     elif kind is ArgumentKind.PATH and "/" in text:
         found = iter([Literal(one) for one in text.split("/") if one.strip(".~")])
 
     return found
-
-
-def _quoted(text: str) -> Iterator[Literal]:
-    """The quoted strings of a program in any language that tell something."""
-    for _, quoted in _QUOTED.findall(text):
-        if sql.is_sql(quoted):
-            yield from sql.literals(quoted)
-        elif telling(quoted):
-            yield Literal(quoted)
 
 
 def made(argument: Argument, kind: ArgumentKind, tool: str) -> list[str]:
@@ -208,6 +201,9 @@ def made(argument: Argument, kind: ArgumentKind, tool: str) -> list[str]:
 
     if kind is ArgumentKind.COMMAND:
         return [*shell.made(text), *shell.contents(text)]
+
+    if kind is ArgumentKind.QUERY:
+        return [*sql_names.made(text)]
 
     return (
         [text]

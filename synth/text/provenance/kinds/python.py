@@ -2,16 +2,27 @@
 
 import ast
 import builtins
+import re
 import sys
 import warnings
 from collections.abc import Iterator
 from functools import lru_cache
 from textwrap import dedent
 
+from synth.text.provenance.dates import as_date
 from synth.text.provenance.effect import effectful_by_name
 from synth.text.provenance.kinds import sql
-from synth.text.provenance.kinds.telling import Literal, is_name, telling, telling_number
+from synth.text.provenance.kinds.patterns import words_of
+from synth.text.provenance.kinds.telling import (
+    Literal,
+    is_name,
+    json_in,
+    of_json,
+    telling,
+    tells_as,
+)
 
+_PLAIN = re.compile(r"[\w.@#/+:~-]+")
 _STRUCTURE = (
     ast.FunctionDef,
     ast.ClassDef,
@@ -73,19 +84,36 @@ def literals(text: str) -> Iterator[Literal]:
 
         value, name = node.value, names.get(node, "")
         if isinstance(value, str):
-            yield from _of_text(value, name, acted=node in acts)
-        elif isinstance(value, int | float) and node in acts and telling_number(value):
+            yield from of_text(value, name, acted=node in acts)
+        elif isinstance(value, int | float) and node in acts and tells_as(value, name):
             yield Literal(value, name)
 
 
-def _of_text(text: str, name: str, *, acted: bool) -> Iterator[Literal]:
-    """A string as a value; of a statement in SQL, its literals."""
+def of_text(text: str, name: str, *, acted: bool) -> Iterator[Literal]:
+    """A string as a value; of a statement in SQL, its literals; of an object or list in JSON, its
+    values; of several words, those that tell.
+    """
     if sql.is_sql(text):
         yield from sql.literals(text)
-    elif telling(text) or (acted and is_name(text)):
+    elif text[:1] in ("{", "[") and (value := json_in(text)) is not None:
+        yield from of_json(value, name)
+    elif as_date(text) is not None or (acted and is_name(text)):
         yield Literal(text, name)
-    elif "/" in text and " " not in text:
-        yield from (Literal(one) for one in text.split("/") if telling(one.rsplit(".", 1)[0]))
+    else:
+        words = text.split()
+        told = (one.strip(".,;:!?()'\"") for one in words) if len(words) > 1 else words
+        yield from (Literal(one, name) for word in told for one in _of_word(word))
+
+
+def _of_word(word: str) -> Iterator[str]:
+    """A word that tells; of a path, its parts; of a pattern, its words."""
+    if not _PLAIN.fullmatch(word):
+        yield from (str(one.value) for one in words_of(word) if telling(str(one.value)))
+        return
+
+    parts = word.split("/") if "/" in word else [word]
+    stems = [one.rsplit(".", 1)[0] if len(parts) > 1 else one for one in parts]
+    yield from (one for one, stem in zip(parts, stems, strict=True) if telling(stem))
 
 
 def _names(tree: ast.Module) -> dict[ast.AST, str]:

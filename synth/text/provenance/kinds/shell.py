@@ -4,34 +4,26 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from urllib.parse import parse_qsl, urlsplit
 
-from synth.text.provenance.dates import as_date
+from synth.text.provenance.effect import WRITING_VERBS, first_word
 from synth.text.provenance.kinds import python, sql
-from synth.text.provenance.kinds.telling import (
-    Literal,
-    is_email,
-    json_in,
-    languages,
-    names_one,
-    number,
-    of_json,
-    telling_number,
-)
+from synth.text.provenance.kinds.patterns import told_mode, words_of
+from synth.text.provenance.kinds.telling import Literal, json_in, languages, of_json, telling
+from synth.text.provenance.kinds.words import ASSIGNED, of_word
 
 _HEREDOC = re.compile(
     r"<<-?\s*(?P<q>['\"]?)(?P<end>\w+)(?P=q)(?P<rest>[^\n]*)\n(?P<text>.*?)(?:\n\s*(?P=end)\b|\Z)",
     re.DOTALL,
 )
+_REDIRECTS = re.compile(r"[\d&]?>{1,2}[|&]?")
+_EDIT = re.compile(r"(?P<editor>[a-z_]+)\b[^\n]*\n(?P<text>.*)\n\w+", re.DOTALL)
 _COMMENT = re.compile(r"(?:^|(?<=\s))#[ !][^\n]*")
-_BETWEEN = re.compile(r"[;&|()\n]+")
-_ASSIGNED = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>.*)", re.DOTALL)
-_OPTION = re.compile(r"--?(?P<name>[A-Za-z][\w-]*)(?:=(?P<value>.*)|[^=]*)", re.DOTALL)
-_SIZE = re.compile(r"[+-]?(?P<size>\d+(?:\.\d+)?)(?:[kKmMgGtTcbwhsd]|[kKMGT]i?B)?")
-"""A number with a sign and a unit, as commands take them: +700k, -50c, 30d."""
-_APART = re.compile(r"[/:@,=]")
-_PLAIN = re.compile(r"[\w.+#~-]+")
-"""A word without the signs of a pattern, a variable or a program."""
+_BETWEEN = re.compile(r"[;&|()`\n]+")
+_OPTION = re.compile(
+    r"-(?P<short>[A-Za-z])(?P<glued>\d+)"
+    r"|--?(?P<name>[A-Za-z][\w-]*)(?:[=:](?P<value>.*)|[^=:]*)|-\d*[A-Za-z].*",
+    re.DOTALL,
+)
 _DEEPEST = 4
 
 
@@ -39,7 +31,7 @@ def commands(text: str) -> list[list[str]]:
     """The words of each simple command; what cannot be split by a shell's rules, at white space."""
     plain = _COMMENT.sub("", text)
     try:
-        lexer = shlex.shlex(plain, posix=True, punctuation_chars=";&|()\n<>")
+        lexer = shlex.shlex(plain, posix=True, punctuation_chars=";&|()`\n<>")
         lexer.whitespace, lexer.commenters, lexer.whitespace_split = " \t\r", "", True
         words = list(lexer)
     except ValueError:
@@ -66,9 +58,18 @@ def _without_prefix(words: list[str]) -> list[str]:
 
 
 def contents(text: str) -> list[str]:
-    """Texts that a command line writes to files: here-documents that are no program's input."""
+    """Texts that a command line writes to files: here-documents that are no program's input, and
+    what an editor's command is given.
+    """
     found = _HEREDOC.finditer(text)
-    return [one["text"] for one in found if not _program(text, one)]
+    return [*_edited(text), *(one["text"] for one in found if not _program(text, one))]
+
+
+def _edited(text: str) -> list[str]:
+    """The lines between an editor's command (`edit 1:9`) and the word that ends them."""
+    found = _EDIT.fullmatch(text.strip())
+    named = found is not None and first_word(found["editor"]) in WRITING_VERBS
+    return [found["text"]] if found and named and found["editor"] not in languages().makers else []
 
 
 def _program(text: str, found: re.Match[str]) -> str:
@@ -87,7 +88,7 @@ def made(text: str) -> set[str]:
     """The files and names that a command line makes: where it writes to, what it names new."""
     found: set[str] = set()
     for words in commands(_HEREDOC.sub(" ", text)):
-        found |= {after for sign, after in pairwise(words) if ">" in sign}
+        found |= {after for sign, after in pairwise(words) if _REDIRECTS.fullmatch(sign)}
         name = words[0].rsplit("/", 1)[-1] if words else ""
         operands = [one for one in words[1:] if not one.startswith("-")]
         if name in languages().makers:
@@ -108,6 +109,9 @@ def literals(text: str, depth: int = 0) -> Iterator[Literal]:
             yield from _of_program(program, found["text"], depth)
 
     own = made(text)
+    for written in _edited(text):
+        text = text.replace(written, "")
+
     for words in commands(_HEREDOC.sub(" ", text)):
         for one in _of_command(words, depth):
             if str(one.value) not in own:
@@ -127,88 +131,40 @@ def _of_program(program: str, text: str, depth: int) -> Iterator[Literal]:
 def _of_command(words: Sequence[str], depth: int) -> Iterator[Literal]:
     """The literals of a simple command: of its options, its operands, and programs given to it."""
     rest = list(words)
-    while rest and _ASSIGNED.fullmatch(rest[0]):
-        yield from _of_word(rest.pop(0), "", depth)
+    while rest and ASSIGNED.fullmatch(rest[0]):
+        yield from of_word(rest.pop(0))
 
     name = rest[0].rsplit("/", 1)[-1] if rest else ""
     if rest and name not in languages().speakers:
+        if "/" in rest[0] or (len(rest) == 1 and telling(rest[0])):
+            yield from of_word(rest[0])
+
         yield from _of_operands(name, rest, depth)
 
 
 def _of_operands(name: str, rest: Sequence[str], depth: int) -> Iterator[Literal]:
     """The literals of what a command is given; `rest` begins with the command itself."""
-    skipped, option = name not in languages().programs, ""
-    if len(rest) == 1 or "/" in rest[0]:
-        yield from _of_word(rest[0], "", depth)
+    words, option, first = languages(), "", True
 
-    for at, word in enumerate(rest[1:], 1):
-        previous, given = rest[at - 1], _OPTION.fullmatch(word)
-        if previous in (*languages().worded, *languages().modes) or ">" in previous:
+    for previous, word in pairwise(rest):
+        given = _OPTION.fullmatch(word)
+        if previous in words.worded or _REDIRECTS.fullmatch(previous):
+            yield from of_json(json_in(word)) if word[:1] in ("{", "[") else ()
             continue
 
-        program = name in (*languages().shells, *languages().pythons) and previous == "-c"
-        if program:
+        if name in (*words.shells, *words.pythons) and previous == "-c":
             yield from _of_program(name, word, depth)
+        elif previous in words.modes or (first and given is None and name in words.moded):
+            first = False
+            yield from (Literal(bits) for bits in [told_mode(word)] if bits is not None)
         elif given is not None:
-            option = given["name"]
-            yield from _of_word(given["value"] or "", option, depth, digits=3)
-        elif not skipped:
-            skipped = True
+            option = given["name"] or given["short"]
+            yield from of_word(given["value"] or given["glued"] or "", option, digits=3)
+        elif first and name in words.programs:
+            first = False
+            yield from words_of(word, looks=name == "sed" and "-n" in rest)
+        elif not (first and name in words.signs):
+            yield from of_word(word, option, digits=3 if option else 2)
+            option, first = "", False
         else:
-            yield from _of_word(word, option, depth, digits=3 if option else 2)
-            option = ""
-
-
-def _of_word(word: str, name: str, depth: int, *, digits: int = 2) -> Iterator[Literal]:
-    """The literals of one word: JSON, a statement, an address, a path, a number, or a name."""
-    found = _ASSIGNED.fullmatch(word)
-    if found is not None and "://" not in word and not found["value"].startswith("="):
-        yield from _of_word(found["value"], found["name"], depth, digits=digits)
-    elif word[:1] in ("{", "[") and (value := json_in(word)) is not None:
-        yield from of_json(value)
-    elif sql.is_sql(word):
-        yield from sql.literals(word)
-    elif "://" in word:
-        yield from (one for one in of_address(word) if _tells(str(one.value), digits))
-    elif is_email(word) or as_date(word) is not None:
-        yield Literal(word, name)
-    else:
-        # a path or a pattern at its signs, a text at its spaces
-        parts = word.split() if " " in word else _APART.split(word)
-        bare = (one.strip(".,;:!?()'\"*") if " " in word else one.strip("*") for one in parts)
-        yield from (_literal(one, name) for one in bare if _tells(one, digits))
-
-
-def of_address(word: str) -> Iterator[Literal]:
-    """The parts of a URL that tell, and its host."""
-    try:
-        parts = urlsplit(word)
-        given = parse_qsl(parts.query)
-    except ValueError:
-        return
-
-    yield Literal(parts.netloc)
-    yield from (Literal(one) for one in parts.path.split("/") if _tells(one, 2))
-    yield from (Literal(value, key) for key, value in given if _tells(value, 2))
-
-
-def _literal(part: str, name: str) -> Literal:
-    """A part as it is looked for: of a size, the number."""
-    size = _SIZE.fullmatch(part)
-    return Literal(part if size is None else size["size"], name)
-
-
-def _tells(part: str, digits: int) -> bool:
-    """Whether a part of a path or an operand tells: also without the ending of a file's name."""
-    size = _SIZE.fullmatch(part)
-    if size is not None:
-        value = number(size["size"])
-        return value is not None and telling_number(value, digits=digits)
-
-    if not _PLAIN.fullmatch(part):
-        return False
-
-    stem, dot, ending = part.rpartition(".")
-    file = bool(dot) and ending.isalnum() and not ending.isdigit()
-
-    return names_one(stem) if file and not is_email(part) else names_one(part)
+            first = False

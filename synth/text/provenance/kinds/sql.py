@@ -14,31 +14,32 @@ _SETTINGS = (exp.Limit, exp.Offset, exp.Fetch, exp.DataType, exp.DataTypeParam, 
 _BOUNDS = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between, exp.NEQ)
 """Where nothing is changed, an agent may say where "large" begins, in a round number."""
 _PATTERNS = (exp.Like, exp.ILike, exp.RegexpLike, exp.Glob)
-_CHANGES = (exp.Insert, exp.Update, exp.Delete, exp.Merge)
+CHANGES = (exp.Insert, exp.Update, exp.Delete, exp.Merge)
 _DEFINES = (exp.Create, exp.Drop, exp.Alter, exp.TruncateTable)
 _STATEMENT = re.compile(
-    r"\s*(?:select\b.+|with\b.+\bas\b|insert\s+into\b|update\b.+\bset\b|delete\s+from\b"
+    r"(?:\s|--[^\n]*\n|(?:begin|start\s+transaction)(?:\s+\w+)*\s*;)*(?:select\b.+|with\b.+\bas\b|insert\s+into\b|update\b.+\bset\b|delete\s+from\b"
     r"|merge\s+into\b|replace\s+into\b|(?:create|drop|alter|truncate)\s+(?:\w+\s+){0,3}(?:table|view|index)\b)",
     re.IGNORECASE | re.DOTALL,
 )
+_IDENTITY = re.compile(r"(?:.*_)?(?:id|no|number|code)", re.IGNORECASE)
 _FORMAT = re.compile(r"%[a-zA-Z]")
 _MOST_WORDS = 12
 
 
 def is_sql(text: str) -> bool:
     """Whether a text begins as a statement, and is one to a parser."""
-    return _STATEMENT.match(text) is not None and bool(_parsed(text))
+    return _STATEMENT.match(text) is not None and bool(parsed(text))
 
 
 def changes_rows(text: str) -> bool:
     """Whether a text is a statement that changes a database."""
     return is_sql(text) and any(
-        statement.find(*_CHANGES, *_DEFINES) is not None for statement in _parsed(text)
+        statement.find(*CHANGES, *_DEFINES) is not None for statement in parsed(text)
     )
 
 
 @lru_cache(maxsize=1024)
-def _parsed(text: str) -> Sequence[exp.Expression]:
+def parsed(text: str) -> Sequence[exp.Expression]:
     """The statements of a text, none where it cannot be parsed."""
     try:
         found = sqlglot.parse(text)
@@ -52,10 +53,15 @@ def _parsed(text: str) -> Sequence[exp.Expression]:
 
 def literals(text: str) -> Iterator[Literal]:
     """The literals that tell something, each with the column that it is compared or set to."""
-    for statement in _parsed(text):
-        writes = statement.find(*_CHANGES) is not None
+    for statement in parsed(text):
+        writes = statement.find(*CHANGES) is not None
         for found in statement.find_all(exp.Literal):
             yield from _told(found, writes=writes)
+
+        for column in statement.find_all(exp.Column):
+            text = str(column.name)  # in double quotes, which some databases take for a string's
+            if column.this.args.get("quoted") and _is_value(text, writes=writes):
+                yield Literal(text)
 
 
 def _told(found: exp.Literal, *, writes: bool) -> Iterator[Literal]:
@@ -66,13 +72,20 @@ def _told(found: exp.Literal, *, writes: bool) -> Iterator[Literal]:
         value = number(raw)
         bound = not writes and isinstance(found.parent, _BOUNDS)
         setting = isinstance(found.parent, _SETTINGS)
-        if value is not None and not setting and telling_number(value, digits=3 if bound else 2):
+        told = value is not None and telling_number(value, digits=3 if bound else 2)
+        if value is not None and not setting and (told or (writes and _names(found, column))):
             yield Literal(value, column)
     elif isinstance(found.parent, _PATTERNS):
         words = re.findall(r"[^\s%]+", raw)
         yield from (Literal(word, column) for word in words if telling(word.strip("_")))
     elif _is_value(raw, writes=writes) and not _FORMAT.search(raw):
         yield Literal(raw, column)
+
+
+def _names(found: exp.Literal, column: str) -> bool:
+    """Whether a small number names a row: the key of one is given anew where it is inserted."""
+    own = column.lower() == "id" and found.find_ancestor(exp.Insert) is not None
+    return not own and _IDENTITY.fullmatch(column) is not None and str(found.this).isdigit()
 
 
 def _is_value(text: str, *, writes: bool) -> bool:

@@ -4,6 +4,7 @@ A command, a query or a program is an agent's own words; what it names in them i
 """
 
 import hashlib
+import mimetypes
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -25,6 +26,7 @@ _RUN = re.compile(r"[^\W\d_]+|\d+")
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 _VERSION = re.compile(r"[a-z]*[-=<>~!]*v?\d+(?:\.\d+){1,3}(?:[a-z]+\d*)?", re.IGNORECASE)
+_IDENTITY = re.compile(r"(?:.*_|.*[a-z](?=I))?(?:id|Id|ID|number|code)")
 _NAME = re.compile(r"[A-ZÀ-Þ][\w'’.-]*(?: [A-ZÀ-Þ][\w'’.-]*)+")
 
 
@@ -42,6 +44,8 @@ class Languages(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pythons: Sequence[str]
     prefixes: Sequence[str]
     programs: Sequence[str]
+    signs: Sequence[str]
+    moded: Sequence[str]
     makers: Sequence[str]
     movers: Sequence[str]
     speakers: Sequence[str]
@@ -49,6 +53,7 @@ class Languages(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     modes: Sequence[str]
     starts: Sequence[str]
     constants: Sequence[int]
+    known: Sequence[str]
 
 
 @cache
@@ -60,9 +65,11 @@ def languages() -> Languages:
 
 @cache
 def _vocabulary() -> frozenset[str]:
-    """Names with digits that every program knows: of encodings, of hashes, of Python's modules."""
-    known = {*aliases, *aliases.values(), *hashlib.algorithms_available, *sys.stdlib_module_names}
-    return frozenset(_bare(one) for one in known) | {"x8664"}
+    """Names with digits that all know: encodings, hashes, kinds of files, Python's modules."""
+    hashes = {part for one in hashlib.algorithms_available for part in (one, f"{one}sum")}
+    endings = {*mimetypes.types_map, *mimetypes.suffix_map, *mimetypes.encodings_map}
+    known = {*aliases, *aliases.values(), *hashes, *endings, *sys.stdlib_module_names}
+    return frozenset(_bare(one) for one in known | {*languages().known})
 
 
 def _bare(word: str) -> str:
@@ -114,7 +121,9 @@ def names_one(word: str) -> bool:
         return True
 
     runs = _RUN.findall(word)
-    known = _bare(word) in _vocabulary() or _VERSION.fullmatch(word) is not None
+    numbers = [one for one in re.split(r"[_-]", word) if re.search(r"\d", one)]
+    known = all(_bare(one) in _vocabulary() for one in (numbers or [word]))
+    known = known or _bare(word) in _vocabulary() or _VERSION.fullmatch(word) is not None
     numbered = any(map(str.isdigit, word)) and any(map(_is_word, runs))
 
     return numbered and not known
@@ -125,13 +134,20 @@ def _is_word(run: str) -> bool:
 
 
 def _is_address(text: str) -> bool:
-    """Whether it is an address of a machine other than this one."""
-    try:
-        address = ip_address(text)
-    except ValueError:
+    """Whether it has the shape of an address of a machine other than this one, and is no mask.
+
+    A number above 255 makes it an address that nobody has, but a version only if it is longer.
+    """
+    if max(map(len, text.split("."))) > 3:
         return False
 
-    return not (address.is_loopback or address.is_unspecified)
+    try:
+        address = ip_address(text)
+        bits = int(address) ^ 0xFFFFFFFF
+    except ValueError:
+        return True
+
+    return not (address.is_loopback or address.is_unspecified or bits & (bits + 1) == 0)
 
 
 def number(text: str) -> float | int | None:
@@ -157,6 +173,12 @@ def telling_number(value: float, *, digits: int = 2) -> bool:
     common = whole in languages().constants or whole & (whole - 1) == 0
 
     return whole >= LEAST and not common and len(_significant(whole)) >= digits
+
+
+def tells_as(value: float, name: str) -> bool:
+    """Whether a number tells, or names something by what it is given to (`order_id=47`)."""
+    named = _IDENTITY.fullmatch(name) is not None and not isinstance(value, bool)
+    return telling_number(value) or (named and value == int(value) > 0)
 
 
 def _significant(value: float) -> str:

@@ -1,0 +1,109 @@
+"""Reads a change in anybody's words by the names of a database's tables and columns, so far as its
+rows are told by values that they are equal to.
+
+What stands beside (a greeting, a thank-you, a reason) must not name a table, a column or a value.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+
+import msgspec
+
+from synth.envs.sql.request import SqlRequest, grammar
+from synth.envs.sql.words import Vocabulary
+from synth.text.data_files import read as data_file
+
+_SPACES = re.compile(r"\s+")
+_SIGN, _LAST = r"[^\s,;?!\"'“”]", r"[^\s,;.?!\"'“”]"
+_VALUE = rf"[\"'“”]?(?P<{{}}>{_SIGN}*{_LAST}(?: (?-i:[A-ZÀ-Þ]){_SIGN}*{_LAST})*)[\"'“”]?"
+"""One word, or several with capital letters, as they stand in a sentence."""
+_TOLD = re.compile(r"\d|[\"'“”]|(?<=[a-z,] )[A-Z][a-z]+")
+"""What tells a value outside of what was read: a number, a quotation, a name in a sentence."""
+
+
+class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """data/wishes.yaml: words by what they lead to, and form -> patterns that read it."""
+
+    words: Mapping[str, str]
+    read: Mapping[str, Sequence[str]]
+
+
+@cache
+def _words() -> _Words:
+    found: _Words = data_file("envs/sql/data/wishes.yaml", _Words)
+    return found
+
+
+def read(text: str, words: Vocabulary) -> SqlRequest | None:
+    """What a line asks for; None where it is read as no change, or as more than one."""
+    own = words.read(text)
+    if own is not None:
+        return own
+
+    plain = _SPACES.sub(" ", text.strip())
+    if re.search(rf"\b(?:{_words().words['not']})(?!\w)", plain, re.IGNORECASE):
+        return None
+
+    found = {one for one in _requests(plain, words) if one is not None}
+
+    return next(iter(found)) if len(found) == 1 else None
+
+
+def _requests(text: str, words: Vocabulary) -> Iterator[SqlRequest | None]:
+    """The change by each way to put it, said in the grammar's words and read back."""
+    for table, many in words.nouns.items():
+        for says, pattern in _patterns(words, table):
+            for found in pattern.finditer(text):
+                around = f"{text[: found.start()]} , {text[found.end() :]}"
+                if not _says_more(around, words):
+                    slots = found.groupdict()
+                    which = _which(slots, words, table) if "key" in slots else ""
+                    yield words.read(says.format(many=many, which=which, **slots))
+
+
+def _which(slots: Mapping[str, str | None], words: Vocabulary, table: str) -> str:
+    """The condition as the grammar puts it."""
+    phrases = {phrase.casefold(): phrase for phrase in words.paths[table]}
+    column = phrases[(slots["column"] or "id").casefold()]
+    return f" whose {column} is {slots['key']}"
+
+
+def _says_more(around: str, words: Vocabulary) -> bool:
+    """Whether what stands around a change says something about data."""
+    named = [phrase for paths in words.paths.values() for phrase in paths if len(phrase) > 2]
+    nouns = [*words.nouns.values()]
+    around = _SPACES.sub(" ", around)
+
+    return (
+        _TOLD.search(around) is not None
+        or re.search(rf"\b(?:{_any([*named, *nouns])})\b", around, re.IGNORECASE) is not None
+    )
+
+
+@lru_cache(maxsize=512)
+def _patterns(words: Vocabulary, table: str) -> list[tuple[str, re.Pattern[str]]]:
+    """(the change in the grammar's words, what reads it) for a table."""
+    said, many = _words().words, words.nouns[table]
+    one = many[:-3] + "y" if many.endswith("ies") else many.removesuffix("s")
+    own = [phrase for phrase, path in words.paths[table].items() if len(path) == 1]
+    either = f"{re.escape(many)}|{re.escape(one)}"
+
+    slots = {name: rf"(?:{any_of})" for name, any_of in said.items()}
+    slots["rows"] = rf"(?:{slots['all']} )*(?:{either})"
+    slots["column"] = rf"(?P<column>{_any([*words.paths[table]])})"
+    slots["of"] = rf"(?P<of>{_any(own)})"
+    slots |= {name: _VALUE.format(name) for name in ("key", "value")}
+    slots["which"] = "{rows} (?:{whose} )?{column} (?:{is} )?{key}".format(**slots)
+
+    return [
+        (grammar().requests[form].says, re.compile(text.format(one=either, **slots), re.IGNORECASE))
+        for form, texts in _words().read.items()
+        for text in texts
+    ]
+
+
+def _any(names: list[str]) -> str:
+    """A pattern of any of these, the longest first."""
+    ordered = sorted(set(names), key=lambda name: (-len(name), name))
+    return "|".join(map(re.escape, ordered)) or r"(?!)"

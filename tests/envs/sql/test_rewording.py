@@ -1,0 +1,87 @@
+"""Changes of a database in anybody's words, read by its tables' and columns' names."""
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from synth.envs.sql.database.results import StatementError
+from synth.envs.sql.database.task_databases import TaskDatabases
+from synth.envs.sql.drawing import Drawing
+from synth.envs.sql.rewording.reader import read
+from synth.envs.sql.rewording.words_of_a_model import reworded
+from synth.envs.sql.world import WORLD
+from synth.schemas import Draft
+from tests.envs.sql.test_words import SOURCE, WORDS
+
+COLUMN, MANY = "insurer", "patients"
+SET, REMOVE = (
+    f"Set the {COLUMN} to Alba in all {MANY} whose id is 11.",
+    f"Remove all {MANY} whose id is 86.",
+)
+
+
+@given(st.integers(0, 10_000))
+def test_what_is_drawn_and_said_is_understood_politely_and_otherwise_not(seed: int) -> None:
+    drawing = Drawing(TaskDatabases(SOURCE, 4, 1), 1.0, random.Random(seed))
+    try:
+        asked = drawing.change()
+    except (IndexError, StatementError):
+        return
+
+    line = WORDS.write(asked)
+    assert read(line, WORDS) == asked
+    if "not" not in line.split():
+        assert read(f"Hello there. {line} Thank you very much!", WORDS) in (asked, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (f"Could you please change the {COLUMN} to Alba for all {MANY} whose id is 11?", SET),
+        (f"For the {MANY} with id 11, please update the {COLUMN} to Alba. Thanks!", SET),
+        (f"The {COLUMN} of the {MANY} whose id is 11 should be 'Alba'.", SET),
+        (
+            f"Hello, I have a job for you. Change the {COLUMN} of all {MANY} with id 11 to Alba.",
+            SET,
+        ),
+        (f"Please get rid of the {MANY} with id 86.", REMOVE),
+        (f"All {MANY} with the id 86 should be deleted.", REMOVE),
+    ],
+)
+def test_a_change_is_read_in_other_words(text: str, line: str) -> None:
+    assert read(text, WORDS) == WORDS.read(line) is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Do not remove the {MANY} with id 86.",
+        f"Remove the {MANY} with id 86 and those with id 87.",
+        f"Delete the {MANY}.",
+        f"id 86 is {MANY} all whose Remove",
+        f"Change the {COLUMN} to Alba for all {MANY}.",
+        " ",
+    ],
+)
+def test_what_says_another_thing_is_not_read_as_that_change(text: str) -> None:
+    assert read(text, WORDS) not in (WORDS.read(SET), WORDS.read(REMOVE))
+
+
+def test_the_amount_and_the_name_are_read_whole() -> None:
+    got = read(f"Set the {COLUMN} to Hana Grau for the {MANY} with id 11, please.", WORDS)
+    assert got == WORDS.read(f"Set the {COLUMN} to Hana Grau in all {MANY} whose id is 11.")
+
+
+def test_a_models_words_are_refused_with_what_was_missing() -> None:
+    assert WORLD.reword is not None
+    draft = Draft(goal=REMOVE, low_level=(), structure="", seed=4)
+    got = reworded(SOURCE, draft, ["Please get rid of the patient with id 86."])
+    assert (got.worded, got.goal) == ("Please get rid of the patient with id 86.", REMOVE)
+
+    with pytest.raises(ValueError, match="no change is read in it; it is to say: Remove all"):
+        reworded(SOURCE, draft, ["Tidy up."])
+
+    with pytest.raises(ValueError, match="2 lines for 1 changes"):
+        reworded(SOURCE, draft, ["Tidy up.", "Now."])
