@@ -29,8 +29,8 @@ WORDINGS = {
     "second outsider (fitted to)": "leaks_second_outsider.yaml",
     "third outsider (not looked at)": "leaks_third_outsider.yaml",
 }
-"""Who wrote them, and whether the gate was fitted to them -> where they lie. The third outsider's were
-measured once, with the finished gate, before anybody read them.
+"""Who wrote them, and whether the gate was fitted to them -> where they lie. The third outsider's
+were measured once, with the finished gate, before anybody read them.
 """
 WORLDS = {"storefront": 60, "sql": 60, "textworld": 5}
 """World -> tasks played by its planner; a game of TextWorld takes seconds to make."""

@@ -1,7 +1,7 @@
 """Leaks by meaning where a student's probabilities join the rules: the wordings of each author.
 
 Run: `python -m benchmarks.gates.leaks_student FOLDER` with a small model's folder, where the extra
-`transformers` is installed (20 minutes on two busy cores with 135M parameters).
+`transformers` is installed (most of an hour on two busy cores with 135M parameters).
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from benchmarks.gates.prefixed import Prefixed
 from benchmarks.gates.table import Rate, table
 from synth.filters.leaks import LeaksConfig
 from synth.filters.leaks.evidence import JudgedLeak, suspected
-from synth.filters.leaks.planted import Planted, planted_gains
+from synth.filters.leaks.planted import PlantedTurns, planted_gains
 from synth.filters.leaks.student import weights_of
 from synth.schemas import Case as Judged
 from synth.schemas import Env
@@ -28,7 +28,7 @@ def no_env(name: str, config: object) -> Env:
     raise NotImplementedError(name)
 
 
-async def stopped(cases: Sequence[Case], student: Prefixed, planted: Planted) -> int:
+async def stopped(cases: Sequence[Case], student: Prefixed, planted: PlantedTurns) -> int:
     """How many are dropped or held back."""
     settings, count = LeaksConfig(), 0
     for told, _ in cases:

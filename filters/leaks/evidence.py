@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import to_builtins
 
 from synth.filters.leaks.calibration import Calibration
-from synth.filters.leaks.planted import Planted
+from synth.filters.leaks.planted import PlantedTurns
 from synth.schemas import Case, Faulted, Task, Trajectory
 from synth.schemas.canonical import canonical_json
 from synth.text.leaks import Leak, suspicions
@@ -35,7 +35,7 @@ class JudgedLeak(Faulted, frozen=True, omit_defaults=True, kw_only=True):
     calibration: Calibration | None = None
     model: str | None = None
     weights: tuple[tuple[int, float], ...] = ()
-    planted: Planted | None = None
+    planted: PlantedTurns | None = None
 
 
 def about(case: Case, metric: str) -> tuple[float | None, JudgedLeak | None]:

@@ -1,5 +1,5 @@
-"""How much likelier a student finds planted turns once it has read the lesson: what the gain of a real
-turn is compared with.
+"""How much likelier a student finds planted turns once it has read the lesson: what the gain of a
+real turn is compared with.
 """
 
 import asyncio
@@ -19,8 +19,8 @@ from synth.text.leaks.likelihood import WITHIN, gains
 from synth.text.leaks.telling import telling_odds
 
 RULES = 0.2
-"""How much of the rules' log odds counts beside a gain: from .15 to .3 it makes little difference on
-the sets that were fitted to, and without it fewer secrets are found.
+"""How much of the rules' log odds counts beside a gain: from .15 to .3 it makes little difference
+on the sets that were fitted to, and without it fewer secrets are found.
 """
 AT_ONCE = 8
 DIGITS = 3
@@ -37,9 +37,9 @@ LOOK: ToolSchema = {
 _CALL = {"id": "c0", "type": "function", "function": {"name": "look", "arguments": "{}"}}
 
 
-class Planted(msgspec.Struct, frozen=True):
-    """The weights of planted turns (`weight`), ascending: `secrets` tell of the lesson; and the gains
-    alone, in nats per token, by which a student is known from the rules.
+class PlantedTurns(msgspec.Struct, frozen=True):
+    """The weights of planted turns (`weight`), ascending: `secrets` tell of the lesson; and the
+    gains alone, in nats per token, by which a student is known from the rules.
     """
 
     secrets: tuple[float, ...]
@@ -77,10 +77,10 @@ class NotScoredError(Exception):
     """A student gave no gains of the planted turns: its message says why."""
 
 
-_OF: "WeakKeyDictionary[ScoringModel, asyncio.Task[Planted]]" = WeakKeyDictionary()
+_OF: "WeakKeyDictionary[ScoringModel, asyncio.Task[PlantedTurns]]" = WeakKeyDictionary()
 
 
-async def planted_gains(scorer: ScoringModel, asked: ScoringModel) -> Planted:
+async def planted_gains(scorer: ScoringModel, asked: ScoringModel) -> PlantedTurns:
     """What a student makes of the planted turns, once for a process; `asked` is the same student,
     with what is to be done around each question. Raises what that raises, and `NotScoredError`
     where its template cannot tell turns apart. What a fault has ended is asked again next time.
@@ -92,7 +92,7 @@ async def planted_gains(scorer: ScoringModel, asked: ScoringModel) -> Planted:
     return await asyncio.shield(known)
 
 
-def _broken(asked: "asyncio.Task[Planted]") -> bool:
+def _broken(asked: "asyncio.Task[PlantedTurns]") -> bool:
     if not asked.done() or asked.cancelled():
         return asked.done()
     return isinstance(asked.exception(), FaultError)
@@ -108,7 +108,7 @@ class _Situations(msgspec.Struct, frozen=True):
     situations: Sequence[Situation]
 
 
-async def _measured(scorer: ScoringModel) -> Planted:
+async def _measured(scorer: ScoringModel) -> PlantedTurns:
     planted = [
         (secret, one, text)
         for one in planted_situations()
@@ -125,7 +125,7 @@ async def _measured(scorer: ScoringModel) -> Planted:
 
     sides = [[sorted(side) for side in zip(*found[one], strict=True)] for one in (True, False)]
     (secret_gains, secrets), (harmless_gains, harmless) = [map(tuple, one) for one in sides]
-    return Planted(secrets, harmless, secret_gains, harmless_gains)
+    return PlantedTurns(secrets, harmless, secret_gains, harmless_gains)
 
 
 async def _gain(scorer: ScoringModel, one: Situation, text: str) -> tuple[float, float]:

@@ -29,8 +29,8 @@ from synth.text.leaks.suspicion import turn_odds
 
 
 async def weight_of(trajectory: Trajectory, role: str, means: SourceMeans) -> Measure:
-    """How much says that a retry tells what it was whispered, under a role's model, or why there is none; of a fault too, which the
-    next run tries again.
+    """How much says that a retry tells what it was whispered, under a role's model; or why nothing
+    does, a fault too, which the next run tries again.
     """
     scorer = _scorer(role, means)
     if scorer is None:

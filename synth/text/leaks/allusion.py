@@ -22,9 +22,9 @@ _LET = re.compile(r"\blet(?: me| us|'s) (?:know )?", re.IGNORECASE)
 LEAST, MOST = 3, 30
 """Words of a sentence that says anything, and of one that is read as a whole."""
 FROM = 0.3
-"""Log odds from which a sentence is for a judge. In cross-validation .80 of the wordings reach it, and
-of real unguided trajectories of the half that is not fitted 9 % hold a sentence that does, most of
-them of agents that speak to one another (5 % without those; from -.5 on .87 and 16 %).
+"""Log odds from which a sentence is for a judge. Of an author whom the fit has not seen .62 to .80
+of the references reach it, and .01 to .07 of the sentences of harmless turns; of real unguided agents'
+sentences that were fitted to .002 do.
 """
 _ENDS = frozenset({"before", "already", "once"})
 

@@ -11,7 +11,7 @@ from importlib.resources import files
 import msgspec
 
 from synth.text.data_files import read
-from synth.text.leaks.content import stems_of, words_of
+from synth.text.leaks.content import LABEL, is_advice, stems_of, words_of
 from synth.text.leaks.spelled import MONTHS, atoms
 from synth.text.paraphrase.masking import stem
 
@@ -24,8 +24,6 @@ _ABOUT = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
-_LABEL = re.compile(r"^[\s*-]*(?:\w+: +)?")
-_ORDERS = frozenset({"never", "always", "please", "don't", "don’t", "do"})
 _DAYS = MONTHS.keys() | frozenset(
     ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 )
@@ -37,14 +35,6 @@ _LEAST_PART, _LEAST_ELSEWHERE = 3, 4
 """Signs of a part that can tell which code it is of: a lesson has few, a check many."""
 
 
-class _AdviceWords(msgspec.Struct, frozen=True):
-    """What of `data/leaks/words.yaml` tells advice from facts."""
-
-    advice: str
-    before_advice: str
-    conditions: str
-
-
 class _EverydayStems(msgspec.Struct, frozen=True):
     stems: str
 
@@ -53,14 +43,6 @@ class _EverydayStems(msgspec.Struct, frozen=True):
 def everyday() -> frozenset[str]:
     """Stems that agents use unasked."""
     return frozenset(read("data/leaks/everyday.yaml", _EverydayStems).stems.split())
-
-
-@cache
-def _advice() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-    found = read("data/leaks/words.yaml", _AdviceWords)
-    told = (found.advice, found.before_advice, found.conditions)
-    first, second, third = (frozenset(words.split()) for words in told)
-    return first, second, third
 
 
 @cache
@@ -96,25 +78,6 @@ def folded(word: str) -> str:
     return "".join(sign for sign in bare if not unicodedata.combining(sign))
 
 
-def is_advice(sentence: str) -> bool:
-    """Whether a sentence of a lesson tells what to do, and not how things are."""
-    verbs, before, conditions = _advice()
-    clauses = re.split(r",\s*", _LABEL.sub("", sentence, count=1))
-    words = re.findall(r"[\w'’]+", clauses[0].casefold())
-
-    if words and words[0] in _ORDERS:
-        return True
-    if words and words[0] in conditions:
-        # "where several fit, ask which one"; a condition alone states nothing either
-        if len(clauses) == 1:
-            return any(word in verbs for word in words)
-        words = re.findall(r"[\w'’]+", " ".join(clauses[1:]).casefold())
-
-    # an adverb or two may stand before the verb, as in "carefully read"
-    opening = [word for word in words[:4] if word not in before]
-    return not opening or opening[0] in verbs
-
-
 def facts_of(lesson: str) -> Facts:
     """What a lesson tells; of its advice only numbers, names and codes."""
     told = [one for one in _SENTENCE.split(lesson) if not is_advice(one)]
@@ -147,7 +110,7 @@ def codes_of(text: str) -> frozenset[str]:
 def _names(text: str) -> Iterator[str]:
     """The words of names: capitals within a sentence, and no word all of capitals."""
     for sentence in _SENTENCE.split(text):
-        line = _LABEL.sub("", sentence, count=1)
+        line = LABEL.sub("", sentence, count=1)
         for found in _WORD.finditer(line):
             word = re.split(r"['’]", found[0])[0]
             name = word[:1].isupper() and not word.isupper() and len(word) > 2

@@ -21,8 +21,8 @@ from synth.text.provenance.effect import Effectful, effectful_by_name
 
 PERCENTILE = 0.95
 WITHIN = (-2.0, 4.0)
-"""Nats between which a token's gain is kept where turns of words are compared: else one name decides
-for a long turn.
+"""Nats between which a token's gain is kept where turns of words are compared: else one name
+decides for a long turn.
 """
 UNBOUNDED = (-inf, inf)
 LEAST_SHUFFLED = 20

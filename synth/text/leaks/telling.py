@@ -1,7 +1,7 @@
 """How likely it is by its form and words that a sentence tells what a lesson alone had told.
 
 Kinds of words say whether it plans, asks, supposes or asserts (`data/leaks/telling_kinds.yaml`);
-what of it the lesson has, what was shown, and what neither, say of what. Weights were fitted to
+what of it the lesson has, what was shown, and what neither, say of what. TellingWeights were fitted to
 turns by several authors and to sentences of real agents under lessons of other tasks.
 """
 
@@ -19,8 +19,8 @@ _WORD = re.compile(r"[^\W\d_]*['’]?[^\W\d_]+")
 
 
 FROM = 0.6
-"""Log odds from which a sentence is suspected: about half of the secrets of an author whom the fit has
-not seen reach it, and a tenth of the harmless turns.
+"""Log odds from which a sentence is suspected: of an author whom the fit has not seen about .45 to
+.8 of the secrets reach it, and .06 to .15 of the harmless turns.
 """
 _OF_LESSON = ("told>", "near>", "shared>", "number:")
 _TOGETHER = (
@@ -37,7 +37,7 @@ _TOGETHER = (
 )
 
 
-class Weights(msgspec.Struct, frozen=True):
+class TellingWeights(msgspec.Struct, frozen=True):
     """`data/leaks/telling_weights.yaml`: log odds by sign, and every sentence's own, `base`."""
 
     base: float
@@ -105,5 +105,5 @@ def tells(sentence: str, lesson: Facts, shown: Shown) -> bool:
 
 
 def _odds(seen: frozenset[str]) -> float:
-    weights: Weights = read("data/leaks/telling_weights.yaml", Weights)
+    weights: TellingWeights = read("data/leaks/telling_weights.yaml", TellingWeights)
     return weights.base + sum((weights.signs.get(sign, 0.0) for sign in sorted(seen)), 0.0)

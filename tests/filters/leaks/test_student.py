@@ -11,7 +11,7 @@ import pytest
 from synth.filters.leaks import FILTER, LeaksConfig, no_leaks
 from synth.filters.leaks.evidence import LIKELY, WEIGHT
 from synth.filters.leaks.filter import measure
-from synth.filters.leaks.planted import Planted, planted_situations
+from synth.filters.leaks.planted import PlantedTurns, planted_situations
 from synth.schemas import Case, ModelError, Trajectory, Turn, Verdict
 from tests.filters.leaks.students import SECRETS, Student, fails, knows, means_with
 from tests.filters.leaks.test_leaks_filter import no_env, retry
@@ -129,7 +129,7 @@ def test_planted_turns_are_scored_once_for_a_process_and_again_after_a_fault() -
 
 def test_bounds_are_those_of_planted_turns_and_a_student_is_judged_without_the_rules() -> None:
     even = tuple(n / 10 for n in range(20))
-    planted = Planted((0.0, 1.0, 2.0, 3.0), even, (0.0, 0.0, 0.0, 9.0), even)
+    planted = PlantedTurns((0.0, 1.0, 2.0, 3.0), even, (0.0, 0.0, 0.0, 9.0), even)
     assert planted.bound(0.1) == 1.7
     assert planted.bound(0.0) == 1.9
     told = "finds 2 of 4 planted secrets (1 without the rules), and one in 2 of 20 harmless turns"

@@ -55,8 +55,6 @@ def test_a_student_that_knows_nothing_is_not_heard(tmp_path: Path, random_model:
     for value, detail in scores:
         kept = msgspec.json.decode(detail, type=FILTER.about)
         assert kept.weights == ((1, value),)
-            (1, value),
-        )
         assert kept.planted is not None
         assert not kept.planted.holds(0.25, 0.06)
     assert len(scores) == len(retries)

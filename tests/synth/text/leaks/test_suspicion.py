@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
 from synth.text.leaks import suspicions
 from synth.text.leaks.allusion import alludes, sentences, signs
-from synth.text.leaks.facts import facts_of, is_advice
+from synth.text.leaks.content import is_advice
+from synth.text.leaks.facts import facts_of
 from synth.text.leaks.suspicion import ALLUSION, TOLD, usual_sentences
 from tests.trajectories import make_trajectory
 

@@ -9,7 +9,8 @@ from synth.text.leaks.facts import Shown, facts_of
 from synth.text.leaks.telling import telling_odds, telling_signs, tells
 
 LESSON = facts_of(
-    "The ferry is cancelled because of fog. The harbour master keeps the tickets. Ask for the cabin first."
+    "The ferry is cancelled because of fog. The harbour master keeps the tickets. "
+    "Ask for the cabin first."
 )
 
 
