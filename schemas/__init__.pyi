@@ -141,5 +141,6 @@ from synth.schemas.user import USER as USER
 from synth.schemas.user import User as User
 from synth.schemas.user import UserScript as UserScript
 from synth.schemas.verdict import JUDGED as JUDGED
+from synth.schemas.verdict import UNVERIFIED as UNVERIFIED
 from synth.schemas.verdict import Verdict as Verdict
 from synth.schemas.yaml_text import read_yaml as read_yaml

@@ -7,6 +7,8 @@ import msgspec
 
 from synth.schemas.strict_record import StrictRecord
 
+UNVERIFIED = "unverified"
+"""The reason of a decision that a judge would have to make, and none has made."""
 JUDGED = "judged"
 """In the detail of a verdict that rests on a model: how far that one agrees with what is known."""
 

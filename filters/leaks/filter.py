@@ -21,8 +21,8 @@ from synth.filters.leaks.evidence import (
     unweighed,
 )
 from synth.filters.leaks.student import weight_of
-from synth.schemas import JUDGED, Case, Filter, FilterSettings, Measure, Verdict
-from synth.text.leaks import UNVERIFIED, Leak, leaks
+from synth.schemas import JUDGED, UNVERIFIED, Case, Filter, FilterSettings, Measure, Verdict
+from synth.text.leaks import Leak, leaks
 
 MOST = 4
 """Suspected turns of one trajectory that are asked about; where more are, it is not cleared."""

@@ -11,9 +11,18 @@ from typing import Literal, TypeVar, get_args
 import msgspec
 
 from synth.loss_turns import EVIDENCE
-from synth.schemas import ALL, Authorship, Fault, Outcome, Release, Task, Trajectory, Verdict
+from synth.schemas import (
+    ALL,
+    UNVERIFIED,
+    Authorship,
+    Fault,
+    Outcome,
+    Release,
+    Task,
+    Trajectory,
+    Verdict,
+)
 from synth.set_aside import SetAside
-from synth.text.leaks import UNVERIFIED
 
 T = TypeVar("T")
 Reason = Literal[

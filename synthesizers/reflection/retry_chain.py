@@ -12,7 +12,7 @@ from msgspec import to_builtins
 from synth.engine.study.shard import UnitResult
 from synth.ledger.ledger import Decision, Score
 from synth.rollout.slots import RETRIED_BY_A_RERUN
-from synth.schemas import Fault, Memo, Outcome, RetryLabel, Task, Trajectory
+from synth.schemas import UNVERIFIED, Fault, Memo, Outcome, RetryLabel, Task, Trajectory
 from synth.stats.pdi import CarriedMemo
 from synth.synthesizers.reflection.guidance import (
     guidance_text,
@@ -29,7 +29,7 @@ from synth.synthesizers.reflection.token_cost import (
     solved,
     tokens_of_attempts,
 )
-from synth.text.leaks import UNVERIFIED, Leak, leaks, suspicions, usual_sentences
+from synth.text.leaks import Leak, leaks, suspicions, usual_sentences
 from synth.text.transcript.log import first_own_turn
 
 CHAIN, REFLECTION = "reflect_retry", "reflection"

@@ -127,7 +127,7 @@ def test_dpo_compares_the_one_turn_after_the_served_prompt(
         rows_of(data / "trl" / "dpo"),
         labels("dpo", data / "dpo", student, template_name, tmp_path),
     )
-    assert len(made) == len(rows) > 10
+    assert len(made) == len(rows) > 5
     for row, found in zip(rows, made, strict=True):
         for side in ("chosen", "rejected"):
             before = served.text(row["prompt"], row["tools"], generation_prompt=True)

@@ -17,8 +17,6 @@ from synth.text.leaks.telling import telling_odds, tells
 from synth.text.paraphrase.masking import masked
 
 ALLUSION, TOLD = "allusion_to_help", "told_by_guidance"
-UNVERIFIED = "unverified"
-"""The reason of a decision that a judge would have to make, and none has made."""
 
 
 def suspicions(

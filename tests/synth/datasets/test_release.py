@@ -25,8 +25,7 @@ from synth.schemas.outcome import Fault, Outcome, Termination
 from synth.schemas.release import Release
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Authorship
-from synth.schemas.verdict import Verdict
-from synth.text.leaks import UNVERIFIED
+from synth.schemas.verdict import UNVERIFIED, Verdict
 from tests.trajectories import make_trajectory
 
 FAULT = {
