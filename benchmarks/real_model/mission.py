@@ -35,6 +35,7 @@ _LARGE: Mapping[str, Mapping[str, Any] | None] = {
     "reflect_retry": _ONE_TRY,
     "critical_step": None,
     "failure_injection": {"per_task": 1, "repairs": 0},
+    "leaks": None,  # a judge's calibration takes 48 questions a run
     "rubric": None,  # up to 3,000 tokens of log and rules a question
 }
 """Worlds with long prompts, which it does not solve."""
@@ -69,6 +70,8 @@ luck now and then (two to four chats in each of three runs), and a defect does s
 """
 EVERYWHERE = {
     "reverse_task": {"explorations": 1, "tasks": 1, "windows": 1},
+    # the stage of retries has it weigh its own; the filter's bound takes 344 scorings a run
+    "leaks": {"scorer": None, "samples": 1},
     "rubric": {"samples": 1},
 }
 
