@@ -67,12 +67,12 @@ def _scores(info: Object) -> Iterator[ImportedLabel]:
         value, name = one["feedback"].get("value"), one["assessment_name"]
         number = float(value) if isinstance(value, int | float) else None
         comment = one.get("rationale")
-        detail = {
+        told = {
             "label": value if isinstance(value, str) else None,
             "comment": comment,
             "annotator": inside(one, "source.source_type", str),
         }
-        kept = {key: told for key, told in detail.items() if told}
+        kept = {key: said for key, said in told.items() if said}
         whole = None if one.get("span_id") else name
         yield ImportedLabel(f"mlflow.{name}", number, None, kept or None, whole)
 
