@@ -68,7 +68,7 @@ AGAIN = replace(WORLDS[0], name="storeroom-again", seed=8)
 """Played only where a kind has no row: a model that solves a third of its trials leaves one out by
 luck now and then (two to four chats in each of three runs), and a defect does so twice.
 """
-EVERYWHERE = {
+EVERYWHERE: Mapping[str, Mapping[str, Any]] = {
     "reverse_task": {"explorations": 1, "tasks": 1, "windows": 1},
     # the stage of retries has it weigh its own; the filter's bound takes 344 scorings a run
     "leaks": {"scorer": None, "samples": 1},
