@@ -25,7 +25,7 @@ GATE = "leaks with a student"
 
 def no_env(name: str, config: object) -> Env:
     """No filter for leaks opens an environment."""
-    raise NotImplementedError(name)
+    raise LookupError(f"{name}: no environment is opened here")
 
 
 async def stopped(cases: Sequence[Case], student: Prefixed, planted: PlantedTurns) -> int:
