@@ -54,6 +54,69 @@ SEEDS: list[Any] = [
             "tools": [],
         }
     ],
+    {  # AutoGen: a result
+        "messages": [
+            {"type": "TextMessage", "source": "user", "content": "q"},
+            {
+                "type": "ToolCallRequestEvent",
+                "source": "bot",
+                "models_usage": {"prompt_tokens": 1, "completion_tokens": 1},
+                "content": [{"id": "c", "name": "look", "arguments": "{}"}],
+            },
+            {
+                "type": "ToolCallExecutionEvent",
+                "source": "bot",
+                "content": [{"call_id": "c", "name": "look", "content": "x", "is_error": False}],
+            },
+            {"type": "TextMessage", "source": "bot", "models_usage": {}, "content": "a"},
+        ],
+        "stop_reason": "Maximum number of messages",
+    },
+    {  # AutoGen: a state
+        "agent_states": {
+            "bot": {
+                "agent_state": {
+                    "llm_context": {
+                        "messages": [
+                            {"type": "UserMessage", "content": "q", "source": "user"},
+                            {"type": "AssistantMessage", "content": "a", "source": "bot"},
+                        ]
+                    }
+                }
+            }
+        }
+    },
+    [  # the Vercel AI SDK
+        {
+            "id": "1",
+            "messages": [
+                {"role": "user", "parts": [{"type": "text", "text": "q"}]},
+                {
+                    "role": "assistant",
+                    "parts": [
+                        {"type": "step-start"},
+                        {
+                            "type": "tool-look",
+                            "toolCallId": "c",
+                            "state": "output-available",
+                            "input": {"a": 1},
+                            "output": "x",
+                        },
+                        {"type": "text", "text": "a"},
+                    ],
+                },
+            ],
+        }
+    ],
+    [  # messages as LangChain writes them
+        {"type": "human", "data": {"content": "q"}},
+        {
+            "type": "ai",
+            "data": {"content": "", "tool_calls": [{"name": "look", "args": {}, "id": "c"}]},
+        },
+        {"type": "tool", "data": {"content": "x", "tool_call_id": "c", "status": "error"}},
+        {"type": "ai", "data": {"content": "a"}},
+    ],
 ]
 STRANGE = [
     None,
