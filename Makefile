@@ -38,7 +38,7 @@ quickstart: .venv/.ready  ## storefront, 84 tasks x 4 trials, retries, injected 
 	$(BIN)/synth run configs/quickstart.yaml
 
 test: .venv/.ready  ## unit tests, two to four minutes on two cores
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 attack: .venv/.ready  ## hostile data, models, servers and environments, under three minutes
 	$(BIN)/python -m pytest -n auto -m attack tests/attack

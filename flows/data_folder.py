@@ -14,7 +14,8 @@ def data_around(path: Path) -> Path | None:
     """The run, or the dataset, that a path is or lies in, links followed or not; None for a place
     of the user's own.
     """
-    places = [folder for way in (path.absolute(), path.resolve()) for folder in (way, *way.parents)]
+    ways = dict.fromkeys((path.absolute(), path.resolve()))
+    places = dict.fromkeys(folder for way in ways for folder in (way, *way.parents))
     return next((folder for folder in places if _is_run(folder) or _is_dataset(folder)), None)
 
 

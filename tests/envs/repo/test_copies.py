@@ -22,5 +22,6 @@ def test_a_file_with_the_name_and_the_lines_of_the_library_is_a_copy(tmp_path: P
     assert places or not sys.platform.startswith("linux")
 
 
+@pytest.mark.slow
 def test_a_file_of_the_name_with_other_lines_is_none(tmp_path: Path) -> None:
     assert library(tmp_path, "def wrapped_otherwise_than_anybody_does():\n    return 1\n") == ()

@@ -2,8 +2,10 @@
 made by hand.
 """
 
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -142,5 +144,14 @@ def make_pool(folder: Path, tasks: Mapping[str, RepoTask] = BROKEN) -> Path:
     library = msgspec.structs.replace(LIBRARY, digest=tree_digest(folder / "bases" / "tiny"))
     pool = Pool(version=1, digest=content_hash(ids), libraries=(library,), tasks=ids)
     (folder / "pool.json").write_bytes(msgspec.json.encode(pool))
+    shutil.copytree(Path(_tools().name) / "tools", folder / "tools", symlinks=True)
     make_tools(folder / "tools")
+    return folder
+
+
+@cache
+def _tools() -> TemporaryDirectory[str]:
+    """The tools, made once a process: they are compiled, which takes a second and more."""
+    folder = TemporaryDirectory(prefix="synth-tools-")
+    make_tools(Path(folder.name) / "tools")
     return folder

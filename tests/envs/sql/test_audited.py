@@ -50,6 +50,7 @@ def test_two_readers_that_share_nothing_name_the_same_request() -> None:
     assert all(map(reads_alike, tasks()))
 
 
+@pytest.mark.slow
 def test_bots_that_follow_no_references_solve_the_plain_tasks_alone() -> None:
     plain = [task for task in tasks() if task.difficulty["tier"] == 0]
     assert len(plain) <= len(tasks()) / 3

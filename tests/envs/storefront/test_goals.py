@@ -4,6 +4,7 @@ guessed.
 
 import re
 from collections.abc import Sequence
+from functools import cache
 
 import pytest
 
@@ -12,24 +13,27 @@ from synth.envs.storefront.world.config import Mix
 from synth.schemas.errors import ConfigError
 from synth.schemas.task import Task
 
-TASKS = WORLD.make_tasks({}, 61, 400)
+
+@cache
+def tasks() -> Sequence[Task]:
+    return WORLD.make_tasks({}, 61, 400)
 
 
 def test_the_same_seed_gives_the_same_tasks_and_a_longer_list_starts_with_the_shorter() -> None:
-    assert WORLD.make_tasks({}, 61, 30) == TASKS[:30]
-    assert WORLD.make_tasks({}, 62, 30) != TASKS[:30]
-    assert len({task.task_id for task in TASKS}) == len(TASKS)
+    assert WORLD.make_tasks({}, 61, 30) == tasks()[:30]
+    assert WORLD.make_tasks({}, 62, 30) != tasks()[:30]
+    assert len({task.task_id for task in tasks()}) == len(tasks())
 
 
 def test_about_half_of_the_tasks_have_three_operations_or_more() -> None:
-    counts = [task.difficulty["operations"] for task in TASKS]
+    counts = [task.difficulty["operations"] for task in tasks()]
     assert set(counts) == {1, 2, 3, 4, 5, 6}
     assert 0.42 <= sum(count >= 3 for count in counts) / len(counts) <= 0.6
 
 
 def test_the_mix_is_the_one_of_the_settings() -> None:
     shares = {
-        kind: sum(task.difficulty["kind"] == kind for task in TASKS) / len(TASKS)
+        kind: sum(task.difficulty["kind"] == kind for task in tasks()) / len(tasks())
         for kind in Mix.model_fields
     }
     wanted = {
@@ -50,7 +54,7 @@ def test_a_kind_of_task_is_what_it_says() -> None:
         "stale": "stale",
         "done": "already_done",
     }
-    for task in TASKS:
+    for task in tasks():
         kind, difficulty = task.difficulty["kind"], task.difficulty
         assert twist.get(kind) is None or twist[kind] in difficulty["twists"]
         assert (kind == "ambiguous") == (difficulty["candidates"] > 1)
@@ -61,7 +65,7 @@ def test_a_kind_of_task_is_what_it_says() -> None:
 def test_words_leave_orders_items_addresses_and_cards_open() -> None:
     open_slots = {
         twist
-        for task in TASKS
+        for task in tasks()
         for twist in task.difficulty["twists"]
         if twist.startswith("ambiguous_")
     }
@@ -69,7 +73,7 @@ def test_words_leave_orders_items_addresses_and_cards_open() -> None:
 
 
 def test_every_twist_of_the_grammar_occurs() -> None:
-    twists = {twist for task in TASKS for twist in task.difficulty["twists"]}
+    twists = {twist for task in tasks() for twist in task.difficulty["twists"]}
     wanted = {
         "ambiguous",
         "conditional",
@@ -82,12 +86,12 @@ def test_every_twist_of_the_grammar_occurs() -> None:
         "already_done",
     }
     assert wanted | {"by_other_person", "out_of_scope", "ineligible_R10"} <= twists
-    assert any(task.difficulty["injection"] for task in TASKS)
-    assert {task.difficulty["pressure"] for task in TASKS} == {1, 2, 3}
+    assert any(task.difficulty["injection"] for task in tasks())
+    assert {task.difficulty["pressure"] for task in tasks()} == {1, 2, 3}
 
 
 def test_every_intent_of_the_grammar_occurs() -> None:
-    kinds = {kind for task in TASKS for kind in task.difficulty["kinds"]}
+    kinds = {kind for task in tasks() for kind in task.difficulty["kinds"]}
     assert kinds == {
         *(
             "cancel",
@@ -105,20 +109,20 @@ def test_every_intent_of_the_grammar_occurs() -> None:
 
 
 def test_orders_of_and_for_other_people_are_named_by_the_person() -> None:
-    goals = "\n".join(task.goal for task in TASKS)
+    goals = "\n".join(task.goal for task in tasks())
     assert re.search(r"that \w+ \w+ gave me", goals)
     assert re.search(r"the order that I placed for \w+ \w+", goals)
 
 
 def test_referents_are_by_id_and_by_description_and_some_descriptions_are_ambiguous() -> None:
-    assert sum(task.difficulty["by_description"] > 0 for task in TASKS) > 100
-    assert sum(task.difficulty["ambiguous"] > 0 for task in TASKS) > 40
-    assert sum(task.difficulty["by_relation"] > 0 for task in TASKS) > 20
-    assert sum(" order O-" in task.goal for task in TASKS) > 100
+    assert sum(task.difficulty["by_description"] > 0 for task in tasks()) > 100
+    assert sum(task.difficulty["ambiguous"] > 0 for task in tasks()) > 40
+    assert sum(task.difficulty["by_relation"] > 0 for task in tasks()) > 20
+    assert sum(" order O-" in task.goal for task in tasks()) > 100
 
 
 def test_no_value_that_must_be_told_stands_in_the_goal() -> None:
-    for task in TASKS:
+    for task in tasks():
         assert task.check is not None
         for fact in task.check.told:
             shown = (
@@ -130,7 +134,7 @@ def test_no_value_that_must_be_told_stands_in_the_goal() -> None:
 
 
 def test_the_stated_requests_hold_no_id_that_the_goal_does_not_say() -> None:
-    for task in TASKS:
+    for task in tasks():
         stated = [
             value
             for request in task.script["requests"]
@@ -176,12 +180,12 @@ def test_compositions_are_held_out_of_the_train_variant() -> None:
         return [any(kinds <= set(task.difficulty["kinds"]) for kinds in together) for task in long]
 
     held_out = composed(WORLD.make_tasks({"variant": "held_out"}, 63, 150))
-    assert not any(composed(TASKS))
+    assert not any(composed(tasks()))
     assert 0.4 <= sum(held_out) / len(held_out) <= 0.9
 
 
 def test_what_is_asked_for_its_price_is_spoken_of_in_no_other_request() -> None:
-    for task in TASKS:
+    for task in tasks():
         nouns = [request.get("noun") for request in task.script["requests"]]
         assert all(
             nouns.count(request["noun"]) == 1

@@ -1,6 +1,8 @@
 """Minimal pairs: the same words, one hidden fact apart, and another right answer."""
 
 from collections import defaultdict
+from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import pytest
@@ -11,13 +13,16 @@ from synth.envs.storefront.world.policy import days_since
 from synth.envs.storefront.world.world import world_of
 from synth.schemas.task import Task
 
-TASKS = WORLD.make_tasks({}, 71, 500)
+
+@cache
+def tasks() -> Sequence[Task]:
+    return WORLD.make_tasks({}, 71, 500)
 
 
 def pairs() -> list[tuple[Task, Task]]:
     """(refused, its eligible twin)"""
     found: defaultdict[str, list[Task]] = defaultdict(list)
-    for task in TASKS:
+    for task in tasks():
         if task.difficulty["pair"] is not None:
             found[task.difficulty["pair"]].append(task)
     return [
@@ -69,7 +74,7 @@ def test_refusals_of_every_template_occur() -> None:
 def test_who_cannot_be_verified_is_denied_everything_about_their_orders_and_is_told_prices() -> (
     None
 ):
-    unverified = [task for task in TASKS if task.difficulty["refusal"] == "R1"]
+    unverified = [task for task in tasks() if task.difficulty["refusal"] == "R1"]
     assert unverified
     for task in unverified:
         assert task.check is not None
@@ -88,7 +93,7 @@ def test_late_and_timely_returns_lie_within_a_week_of_each_other() -> None:
 
 
 def test_a_partial_refusal_denies_one_line_and_returns_the_others() -> None:
-    partial = [task for task in TASKS if "partial_refusal" in task.difficulty["twists"]]
+    partial = [task for task in tasks() if "partial_refusal" in task.difficulty["twists"]]
     assert partial
     for task in partial:
         assert task.check is not None

@@ -4,6 +4,7 @@ right, and never counts unseen.
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from functools import cache
 
 import pytest
 
@@ -13,10 +14,15 @@ from synth.schemas.check import Tell
 from synth.schemas.task import Task
 from tests.envs.storefront.playing import call, opened
 
-TASKS = WORLD.make_tasks({"operations": (1, 1), "mix": {"refused": 0, "stale": 0}}, 141, 400)
-READ_ONLY = [
-    task for task in TASKS if task.check is not None and task.check.told and not task.check.required
-]
+
+@cache
+def read_only() -> Sequence[Task]:
+    settings = {"operations": (1, 1), "mix": {"refused": 0, "stale": 0}}
+    return [
+        task
+        for task in WORLD.make_tasks(settings, 141, 400)
+        if task.check is not None and task.check.told and not task.check.required
+    ]
 
 
 def said(facts: Sequence[Tell]) -> tuple[tuple[str, object], ...]:
@@ -29,7 +35,7 @@ def template(task: Task) -> str:
 
 def by_template() -> dict[str, Counter[tuple[tuple[str, object], ...]]]:
     answers: defaultdict[str, Counter[tuple[tuple[str, object], ...]]] = defaultdict(Counter)
-    for task in READ_ONLY:
+    for task in read_only():
         assert task.check is not None
         answers[template(task)][said(task.check.told)] += 1
     return answers
@@ -68,4 +74,4 @@ def test_the_most_frequent_answer_said_without_a_look_up_passes_nothing() -> Non
         )
         return (await env.check()).passed
 
-    assert not any(at_once(passes(task)) for task in READ_ONLY)
+    assert not any(at_once(passes(task)) for task in read_only())

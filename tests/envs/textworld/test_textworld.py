@@ -130,6 +130,7 @@ def test_food_that_nobody_asked_for_may_not_be_eaten() -> None:
     assert found
 
 
+@pytest.mark.slow
 def test_the_expert_finds_back_from_wherever_it_wandered() -> None:
     for seed in range(3):
         for task in tasks(2):

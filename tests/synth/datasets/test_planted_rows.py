@@ -168,6 +168,7 @@ def test_a_planted_row_stays_out_of_every_kind_that_it_is_kept_out_of_and_of_the
     assert not any(one in text for one in planted for text in sent)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reason", ["benchmark", "held_out"])
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_what_an_export_let_in_a_publication_lets_in_only_where_it_is_told_so_itself(

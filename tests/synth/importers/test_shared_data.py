@@ -89,6 +89,7 @@ def sums(found: list[Imported]) -> tuple[int, int, int]:
     return len(found), len(turns), sum(len(turn.tool_calls) for turn in turns)
 
 
+@pytest.mark.slow
 def test_what_does_not_come_in_is_known_file_by_file(whole: tuple[str, ImportTally]) -> None:
     _, tally = whole
     assert {r.file: r.reason for r in tally.rejections} == REFUSED
