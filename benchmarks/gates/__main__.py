@@ -2,13 +2,12 @@
 
 import argparse
 import sys
-import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from importlib import import_module
 from multiprocessing import get_context
 
-from benchmarks.gates.table import Rate, table
+from benchmarks.gates.part import measured
+from benchmarks.gates.table import table
 
 PARTS = (
     "arguments",
@@ -27,13 +26,6 @@ PARTS = (
     "lucky",
 )
 """Modules here, each with `rows() -> list[Rate]`; the longest first."""
-
-
-def measured(part: str) -> tuple[Sequence[Rate], float]:
-    """The rates of a part, and the seconds that they took."""
-    began = time.monotonic()
-    rates = import_module(f"benchmarks.gates.{part}").rows()
-    return rates, time.monotonic() - began
 
 
 def main(given: Sequence[str] | None = None) -> int:

@@ -1,5 +1,7 @@
 """`python -m benchmarks.gates`: parts in processes of their own, one table, what fails is told."""
 
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor as Threads
 
 import pytest
@@ -38,3 +40,12 @@ def test_a_part_that_fails_loses_the_others_nothing(
     ]
     assert told == ["goals: ZeroDivisionError: no goals", "leaks: 2 s", "lucky: 2 s"]
     assert whole.main(["leaks"]) == 0
+
+
+@pytest.mark.nightly
+def test_the_command_measures_a_part_in_a_process_of_its_own() -> None:
+    asked = [sys.executable, "-m", "benchmarks.gates", "refusals"]
+    done = subprocess.run(asked, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("| gate | source | counted |")
+    assert done.stderr.splitlines()[-1].startswith("refusals: ")

@@ -39,12 +39,12 @@ def test_what_is_no_question_is_one_line_and_exit_2(run_dir: Path) -> None:
 
 @pytest.mark.slow
 def test_an_error_that_comes_while_rows_are_fetched_is_one_line_and_exit_2(run_dir: Path) -> None:
-    sql = "SELECT CASE WHEN i = {} THEN error('too late') ELSE i END AS i FROM range(1000000) t(i)"
+    sql = "SELECT CASE WHEN i = {} THEN error('too late') ELSE i END AS i FROM range(200000) t(i)"
     for form in ([], ["--json"]):
         assert "sql: Invalid Input Error: too late" in refused(
             synth("sql", run_dir, sql.format(500), *form)
         )
-        late = synth("sql", run_dir, sql.format(999_000), *form)
+        late = synth("sql", run_dir, sql.format(199_000), *form)
         assert late.returncode == 2
         assert late.stderr.count("\n") == 1, late.stderr
         assert "too late" in late.stderr

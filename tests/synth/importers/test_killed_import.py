@@ -56,7 +56,7 @@ def test_it_goes_on_where_it_was_killed_and_what_no_line_names_is_part_of_nothin
     whole = {t.trajectory_id: t for t in Ledger(str(tmp_path / "whole")).trajectories()}
     assert len(whole) == LARGE * 4 + SMALL * 8
     draw, run, killed, unnamed = random.Random(7), tmp_path / "run", 0, 0
-    for stop in [1, 4, *(draw.randrange(5, written(tmp_path / "whole")) for _ in range(8))]:
+    for stop in [1, 4, *(draw.randrange(5, written(tmp_path / "whole")) for _ in range(5))]:
         process = start(tmp_path / "in", run)
         before = written(run)
         while process.poll() is None and written(run) < before + stop:
