@@ -78,6 +78,15 @@ def kill_at(process: "subprocess.Popen[str]", folder: Path, lines: int) -> bool:
     return False
 
 
+def asked(server: ChatServer) -> int:
+    """How many calls came, once the server has read all that was sent before the kill."""
+    before, now = -1, server.counts()["total"]
+    while now != before:
+        time.sleep(0.5)
+        before, now = now, server.counts()["total"]
+    return now
+
+
 def kill_flow(url: str) -> Flow:
     stages = [
         {"rollout": {"trials": TRIALS, "shard": 80, "live": 40}},
@@ -109,11 +118,11 @@ def test_sigkill_anywhere_then_a_rerun_gives_the_run_that_was_not_disturbed(
         first = start(flow_file, url, SYNTH_STATE_DIR=str(state))
         killed = kill_at(first, state, lines)
         paid = replies_on_disk(url, state)
-        asked_before = server.counts()["total"]
+        asked_before = asked(server)
         again = start(flow_file, url, SYNTH_STATE_DIR=str(state))
         output, _ = again.communicate(timeout=120)
         assert again.returncode == 0, output
-        asked_after = server.counts()["total"] - asked_before
+        asked_after = asked(server) - asked_before
     assert killed
     assert contents(url) == expected
     assert asked_after == CALLS - paid, (
