@@ -18,7 +18,7 @@ import msgspec
 from synth.exporters.evidence_class import evidence_of
 from synth.exporters.exact_json import plain_text
 from synth.exporters.facts import EVIDENCE, KEPT_OUT, kept_out
-from synth.exporters.form import Chat, NotRepresentableError, form, said, table
+from synth.exporters.form import Chat, NotRepresentableError, Value, form, said, table
 from synth.exporters.forms import trl
 from synth.exporters.kinds.labelled import LabelledRow
 from synth.exporters.kinds.sft_rows import SftRow, trained_places
@@ -112,17 +112,14 @@ _CHAT = {
     "evidence": evidence_of,
 }
 SFT = MEMORY = form("axolotl", "sft", _CHAT, loses=_lost_of_chat, read=_chat)
-DPO = form(
-    "axolotl",
-    "dpo",
-    {
-        "messages": lambda row: _pair(row)[:-2],
-        "chosen": lambda row: _pair(row)[-2],
-        "rejected": lambda row: _pair(row)[-1],
-        "evidence": evidence_of,
-    },
-    loses=_lost_of_pair,
-)
+_PAIR: dict[str, Value] = {
+    "messages": lambda row: _pair(row)[:-2],
+    "chosen": lambda row: _pair(row)[-2],
+    "rejected": lambda row: _pair(row)[-1],
+    "evidence": evidence_of,
+}
+DPO = form("axolotl", "dpo", _PAIR, loses=_lost_of_pair)
+DPO_OBSERVED = form("axolotl", "dpo_observed", _PAIR, loses=_lost_of_pair)
 # its trainer puts no line break after a step
 PRM = msgspec.structs.replace(
     trl.PRM,

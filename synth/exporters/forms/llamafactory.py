@@ -143,6 +143,11 @@ def _lost_of_label(evidence: str, row: Any) -> tuple[str, ...]:
     return (evidence, *lost([*row.prompt, *row.answers]))
 
 
+def _lost_of_act(row: Any) -> tuple[str, ...]:
+    """Of acts of collected trials; what the trials say has its columns."""
+    return lost([*row.prompt, *row.answers])
+
+
 def _form(
     kind: str,
     before: Callable[[Any], list[Message]],
@@ -167,7 +172,7 @@ def _form(
 
         return {"dataset_info.json": canonical_json({NAME: entry})}
 
-    # columns of all three kinds; a table names those that it has
+    # columns of all kinds; a table names those that it has
     values: dict[str, Value] = {
         "conversations": conversation,
         "chosen": lambda row: _answer(row.answers[0]),
@@ -178,14 +183,17 @@ def _form(
     }
 
     # one guide for all: the stage, and a line that rows of one turn need
-    guide = told["guide"].replace("STAGE", kind).replace("ALSO\n", also)
+    guide = told["guide"].replace("STAGE", kind.removesuffix("_observed")).replace("ALSO\n", also)
     settings = told["every_form"]
 
     return form("llamafactory", kind, values, guide=guide, beside=beside, **settings, **more)
 
 
 # loss on one message alone is a setting of its trainer, which a column cannot say
-_LAST = "mask_history: true     # loss on the last message of a row alone\n"
+_LAST = (
+    "mask_history: true     # loss on the last message of a row alone; it holds for all rows, so\n"
+    "                       # that one trajectory with a turn without loss has all cut per turn\n"
+)
 _chat = partial(_form, "sft", up_to_last_loss, loses=_lost_of_chat)
 _labelled = partial(_form, before=lambda row: row.prompt)
 SFT = MEMORY = _chat(per_turn=_chat(also=_LAST, masks=True))
@@ -195,3 +203,5 @@ KTO = _labelled(
     joined=True,
     loses=partial(_lost_of_label, "what a label stands on, but for q and n"),
 )
+DPO_OBSERVED = _labelled("dpo_observed", loses=_lost_of_act)
+KTO_OBSERVED = _labelled("kto_observed", joined=True, loses=_lost_of_act)

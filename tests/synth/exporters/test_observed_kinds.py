@@ -1,5 +1,6 @@
 """Data sets of collected trials: kinds of their own, read by `datasets`, and told of honestly."""
 
+import json
 from pathlib import Path
 
 from datasets import load_dataset
@@ -45,3 +46,28 @@ def test_datasets_reads_what_is_written(tmp_path: Path) -> None:
         loaded = load_dataset(str(tmp_path / kind), split="train")
         assert loaded.num_rows == rows
         assert isinstance(loaded[0]["prompt"], list)
+
+
+def test_other_trainers_read_the_acts_too(tmp_path: Path) -> None:
+    ledger = planted(tmp_path, three_each(), [])
+    (pair,), _ = rows_of(tmp_path / "pairs", "dpo_observed", ledger, form="llamafactory")
+    assert [pair[side]["from"] for side in ("chosen", "rejected")] == 2 * ["function_call"]
+    assert '"name":"look"' in pair["chosen"]["value"].replace(" ", "")
+    assert (pair["chosen_successes"], pair["rejected_trials"], pair["single"]) == (3, 3, False)
+    assert pair["evidence"] == "observed"
+
+    acts, _ = rows_of(tmp_path / "acts", "kto_observed", ledger, form="llamafactory")
+    assert [(one["kto_tag"], one["successes"], one["trials"]) for one in acts] == [
+        (True, 3, 3),
+        (False, 0, 3),
+    ]
+    assert all(one["conversations"][-1]["from"] == "function_call" for one in acts)
+    named = json.loads((tmp_path / "acts" / "out" / "dataset_info.json").read_text())["synth"]
+    assert named["columns"]["kto_tag"] == "kto_tag"
+
+
+def test_axolotl_drops_calls_so_that_acts_with_any_are_refused(tmp_path: Path) -> None:
+    ledger = planted(tmp_path, three_each(), [])
+    rows, report = rows_of(tmp_path / "rows", "dpo_observed", ledger, form="axolotl")
+    assert rows == []
+    assert report.left_out == {"axolotl:tool_calls": 1}
