@@ -54,6 +54,7 @@ from synth.schemas.measures import Ranked as Ranked
 from synth.schemas.measures import Text as Text
 from synth.schemas.messages import ENVIRONMENT_NAME as ENVIRONMENT_NAME
 from synth.schemas.messages import GREETING_MASK as GREETING_MASK
+from synth.schemas.messages import PROVIDER_MASK as PROVIDER_MASK
 from synth.schemas.messages import SYSTEM_NAME as SYSTEM_NAME
 from synth.schemas.messages import Conversation as Conversation
 from synth.schemas.messages import from_messages as from_messages

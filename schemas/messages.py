@@ -23,6 +23,10 @@ ENVIRONMENT_NAME = "environment"
 SYSTEM_NAME = "system"
 """`Observation.name` of a system message in mid-conversation."""
 GREETING_MASK = "canned_greeting"
+PROVIDER_MASK = "provider_run"
+"""Mask of answers whose calls the provider ran: their tools have no schema, and the log holds
+neither how the model wrote them nor, as a rule, all that it was told.
+"""
 
 
 class Conversation(msgspec.Struct, frozen=True):

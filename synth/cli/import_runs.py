@@ -121,6 +121,7 @@ def _of_labels(tally: "ImportTally") -> Iterator[str]:
         f"{len(found.rows):,} trajectories have one; without: {len(labels):,} labels, "
         f"{len(without):,} trajectories"
     )
+    yield from (f"  {note}" for note in found.notes())
     if tally.total(["present"]):
         yield "  what was in the ledger already keeps its outcome: labels count in a new run"
     for left in (labels, without):

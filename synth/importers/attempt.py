@@ -15,6 +15,7 @@ from synth.importers.conversation import goal_of, totals
 from synth.importers.identity.known import benchmark_of
 from synth.importers.records import WORDS, Entry, Imported, ImportedLabel, Record, inside
 from synth.schemas import (
+    PROVIDER_MASK,
     Conversation,
     Fault,
     Origin,
@@ -60,10 +61,12 @@ def gold_action(place: int, name: Any, arguments: Any) -> ToolCall:
 
 
 def count_labels(conversation: Conversation, **counts: int) -> tuple[ImportedLabel, ...]:
-    """A label for each of the counts that is not zero, and one for tool results that answer no
-    call, where there are any.
+    """A label for each of the counts that is not zero, one for tool results that answer no call,
+    and one for calls that the provider ran, where there are any.
     """
     counts["unresolved_results"] = conversation.unresolved
+    run = (turn for turn in conversation.turns if turn.mask == PROVIDER_MASK)
+    counts["provider_calls"] = sum(len(turn.tool_calls) for turn in run)
     return tuple(ImportedLabel(name, float(count)) for name, count in counts.items() if count)
 
 

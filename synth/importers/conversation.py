@@ -52,6 +52,13 @@ class ConversationBuilder:
         if system_prompt is not None:
             self.say("system", system_prompt)
 
+    @classmethod
+    def of(cls, messages: list[Object]) -> "ConversationBuilder":
+        """One with messages in its form."""
+        chat = cls()
+        chat.messages = messages
+        return chat
+
     @property
     def notes(self) -> list[Object]:
         """Those of the answers of the model."""

@@ -33,6 +33,7 @@ IMPORTERS: dict[str, str] = {
     "langfuse": "synth.importers.traces.langfuse:FORMAT",
     "langsmith": "synth.importers.traces.langsmith:FORMAT",
     "mlflow": "synth.importers.traces.mlflow:FORMAT",
+    "weave": "synth.importers.traces.weave:FORMAT",
     "openai_responses": "synth.importers.traces.api_logs:RESPONSES",
     "api_logs": "synth.importers.traces.api_logs:LOGS",
     "swe_logs": "synth.importers.chats.formats:SWE",

@@ -1,12 +1,16 @@
 """What people write for a verdict, as a success, a failure or neither."""
 
+from contextlib import suppress
 from typing import Any
 
+from synth.importers.records import ImportSettings, Object
+
+_OUTCOMES = {"success": True, "failure": False, "unknown": None}
 _WORDS = {
     True: """true yes y pass passed success succeeded successful resolved solved correct ok win won
-    good accept accepted positive 1 1.0""",
+    good accept accepted positive thumbs_up 1 1.0""",
     False: """false no n fail failed failure unresolved unsolved incorrect wrong not_resolved lost
-    unsuccessful bad reject rejected negative 0 0.0""",
+    unsuccessful bad reject rejected negative thumbs_down 0 0.0""",
     None: "none null unknown na n/a nan error skipped invalid -",
 }
 _MEANT = {word: verdict for verdict, words in _WORDS.items() for word in words.split()}
@@ -49,3 +53,21 @@ def verdict(value: Any, what: str = "verdict") -> bool | None:
     if isinstance(value, str) and value.strip().lower() in _MEANT:
         return _MEANT[value.strip().lower()]
     raise ValueError(f"{what} {str(value)[:40]!r} says neither success nor failure")
+
+
+def claimed(
+    value: Object, success: Any, reward: float | None, settings: ImportSettings
+) -> bool | None:
+    """What a record claims: `outcome` before `success` before `reward`; logs of SWE agents call it
+    a target, which elsewhere may be anything. Raises `ValueError` for an outcome it cannot have.
+    """
+    outcome = value.get("outcome")
+    if isinstance(outcome, str):
+        if outcome not in _OUTCOMES:
+            raise ValueError(f"outcome {outcome!r} is none of {', '.join(_OUTCOMES)}")
+        return _OUTCOMES[outcome]
+
+    if success is None and isinstance(value.get("instance_id"), str):
+        with suppress(ValueError):
+            success = verdict(value.get("target"))
+    return settings.passed(reward) if success is None else verdict(success, "success")

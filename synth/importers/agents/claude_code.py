@@ -11,9 +11,12 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from synth.importers.agents.claude_code_threads import Line, stretches
+from synth.importers.agents.claude_code_lines import Line
+from synth.importers.agents.claude_code_threads import stretches
 from synth.importers.attempt import OPEN_END, count_labels, entry
+from synth.importers.contexts.compaction import CONTINUED
 from synth.importers.conversation import (
+    COPIED_MASK,
     UNREAD_MASK,
     ConversationBuilder,
     counted,
@@ -21,6 +24,7 @@ from synth.importers.conversation import (
     text_of,
     tool_call,
 )
+from synth.importers.hosted.parts import hosted_call, hosted_result, is_connector
 from synth.importers.records import (
     WHOLE,
     WORDS,
@@ -36,7 +40,7 @@ from synth.importers.records import (
     is_object,
     one_line,
 )
-from synth.schemas import Conversation, Fault, SampledBy, Termination, Usage
+from synth.schemas import PROVIDER_MASK, Conversation, Fault, SampledBy, Termination, Usage
 
 _SPEAKS = ("user", "assistant")
 _SILENT = frozenset(WORDS["claude_code"]["silent"].split())
@@ -64,6 +68,8 @@ def trajectories(records: Records, settings: ImportSettings) -> Iterator[Entry]:
     def take(record: Record) -> Rejection | None:
         files.append(record.file)
         line = msgspec.convert(record.value, Line)
+        if line.type == "summary" and line.message is not None:  # older versions'
+            line.type, line.is_compact_summary = "user", True
         speaks = line.type in _SPEAKS
         if not speaks and line.type not in _SILENT:
             return record.rejected("unknown_line", f"a line of type {one_line(line.type)!r}")
@@ -104,13 +110,20 @@ def _read(record: Record) -> Entry:
         record,
         "claude_code",
         conversation,
-        env="claude_code/subagent" if lines[0].is_sidechain else None,
+        env=_env(record, lines[0]),
         marks=count_labels(conversation),
         no_turns="no message of the model in this stretch of the session",
         end=(Termination.FAULT, Fault.MODEL) if broke else OPEN_END,
         fault_detail=one_line(text_of(lines[-1].message.content)) if broke else None,
         model=", ".join(models) or None,
     )
+
+
+def _env(record: Record, first: Line) -> str | None:
+    """Sub-agents, and what goes on behind a compaction, are no attempts at the task itself."""
+    if first.is_sidechain:
+        return "claude_code/subagent"
+    return None if record.locator.endswith("/0") else f"claude_code/{CONTINUED}"
 
 
 def _conversation(records: Iterable[Record]) -> Conversation:
@@ -132,10 +145,10 @@ def _conversation(records: Iterable[Record]) -> Conversation:
             _hear(chat, line, parts)
             continue
 
+        _add(chat, replies, name, line, parts)
         if name not in replies:
-            replies[name] = chat.answer()
-
-        note = _write(replies[name], parts)
+            continue
+        note = replies[name]["note"]
         if message.usage is not None:  # every line of a reply repeats its tokens: the last counts
             sent = [counted(message.usage, kind) for kind in _SENT]
             given = counted(message.usage, "output_tokens")
@@ -147,39 +160,66 @@ def _conversation(records: Iterable[Record]) -> Conversation:
     return chat.conversation()
 
 
-def _write(answer: Object, parts: Iterable[Any]) -> Object:
-    """Adds blocks to a reply, and gives its note; thinking blocks stay in `raw` with their
-    signatures.
+def _add(
+    chat: ConversationBuilder, replies: dict[str, Object], name: str, line: Line, parts: list[Any]
+) -> None:
+    """Adds blocks to the reply of a name; behind the result of a tool that the provider ran another
+    one begins.
     """
-    note: Object = answer["note"]
-
+    if name not in replies and not parts:
+        replies[name] = chat.answer()
     for part in parts:
-        kind = inside(part, "type")
-        if kind == "text":
-            answer["content"] = joined(answer["content"], text_of([part]))
-        elif kind == "tool_use":
-            call = tool_call(part.get("id"), part.get("name"), part.get("input"))
-            answer["tool_calls"].append(call)
-        else:
-            note.setdefault("raw", []).append(part)
-            thought = str(inside(part, "thinking") or "") if kind == "thinking" else None
-            answer["reasoning_content"] = joined(answer["reasoning_content"], thought)
-            if kind not in ("thinking", "redacted_thinking"):
-                note["mask"] = UNREAD_MASK
+        result = hosted_result(part)
+        if result is not None:
+            chat.result(result.content, result.call_id, error=result.error)
+            replies.pop(name, None)
+            continue
+        if name not in replies:
+            replies[name] = chat.answer(mask=COPIED_MASK if line.copied else None)
+        _write(replies[name], part)
 
-    return note
+
+def _write(answer: Object, part: Any) -> None:
+    """Adds a block to a reply; thinking blocks stay in `raw` with their signatures."""
+    note, kind, run = answer["note"], inside(part, "type"), hosted_call(part)
+
+    if kind == "text":
+        answer["content"] = joined(answer["content"], text_of([part]))
+    elif kind == "tool_use":
+        call = tool_call(part.get("id"), part.get("name"), part.get("input"))
+        answer["tool_calls"].append(call)
+    elif run is not None:
+        answer["tool_calls"].append(run)
+        note.setdefault("raw", []).append(part)
+        note["mask"] = note["mask"] or (None if is_connector(part) else PROVIDER_MASK)
+    else:
+        note.setdefault("raw", []).append(part)
+        thought = str(inside(part, "thinking") or "") if kind == "thinking" else None
+        answer["reasoning_content"] = joined(answer["reasoning_content"], thought)
+        if kind not in ("thinking", "redacted_thinking"):
+            note["mask"] = note["mask"] or UNREAD_MASK
 
 
 def _hear(chat: ConversationBuilder, line: Line, parts: Iterable[Any]) -> None:
-    """A user line: results of tools, and what the user said (or the program in the user's name)."""
+    """A user line: results of tools, and what the user said (or the program in the user's name):
+    what one of them said in several parts is one message.
+    """
+    said: list[tuple[bool, list[Any]]] = []
     for part in parts:
         if inside(part, "type") == "tool_result":
             failed = part.get("is_error") is True
             chat.result(part.get("content"), part.get("tool_use_id"), error=failed)
             continue
 
-        text = text_of([part])
-        if line.is_meta or line.is_compact_summary or text.lstrip().startswith(_HARNESS):
-            chat.harness(text)
+        of_program = line.is_meta or line.is_compact_summary
+        by_program = of_program or text_of([part]).lstrip().startswith(_HARNESS)
+        if said and said[-1][0] is bool(by_program):
+            said[-1][1].append(part)
         else:
-            chat.say("user", text)
+            said.append((bool(by_program), [part]))
+
+    for by_program, told in said:
+        if by_program:
+            chat.harness(told)
+        else:
+            chat.say("user", told)

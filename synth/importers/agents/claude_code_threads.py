@@ -10,47 +10,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import msgspec
 import networkx as nx
 
-from synth.importers.records import Object, Record, Rejection, inside, joined_record
-
-
-class ThreadMessage(msgspec.Struct):
-    """What a line says; the lines of one reply have one `id`."""
-
-    content: Any = None
-    id: str | None = None
-    model: str | None = None
-    usage: Object | None = None
-
-    def ids(self, kind: str, key: str) -> set[Any]:
-        """The ids that its blocks of a kind have."""
-        parts = self.content if isinstance(self.content, list) else []
-        return {part[key] for part in parts if inside(part, "type") == kind and key in part}
-
-
-class Line(msgspec.Struct, rename="camel"):
-    """One line that has a place in the conversation; `message` is None for those that only link
-    others.
-    """
-
-    type: str
-    uuid: str | None = None
-    parent_uuid: str | None = None
-    logical_parent_uuid: str | None = None
-    subtype: str | None = None
-    is_sidechain: bool | None = None
-    agent_id: str | None = None
-    is_meta: bool | None = None
-    is_compact_summary: bool | None = None
-    is_api_error_message: bool | None = None
-    message: ThreadMessage | None = None
-
-    @property
-    def is_boundary(self) -> bool:
-        """Whether the context was compacted here."""
-        return self.type == "system" and self.subtype == "compact_boundary"
+from synth.importers.agents.claude_code_lines import Line, ThreadMessage
+from synth.importers.agents.claude_code_stretches import segments
+from synth.importers.records import Record, Rejection, joined_record
 
 
 def stretches(records: Sequence[Record]) -> Iterator[Record | Rejection]:
@@ -85,12 +49,13 @@ def stretches(records: Sequence[Record]) -> Iterator[Record | Rejection]:
         again = f".{names[name]}" if names[name] else ""
         names[name] += 1
         taken = _branch(tree, said)
+        taken |= _boundaries(tree, [one.value for one in lines], members, taken)
 
         for top, count in _abandoned(tree, said, members - taken).items():
             detail = f"{count} messages that the user went back on"
             yield lines[top].rejected("abandoned_branch", detail)
 
-        for number, stretch in enumerate(_segments([lines[index] for index in sorted(taken)])):
+        for number, stretch in enumerate(segments([lines[index] for index in sorted(taken)])):
             yield joined_record(stretch, f"{name}{again}/{number}", stretch)
 
 
@@ -142,6 +107,19 @@ def _branch(tree: Any, said: Mapping[int, ThreadMessage]) -> set[int]:
     }
 
 
+def _boundaries(tree: Any, lines: Sequence[Line], members: set[int], taken: set[int]) -> set[int]:
+    """Compactions that kept messages of the branch, with their summaries: what was said next hangs
+    on those messages, and not on the summary.
+    """
+    names = {lines[index].uuid for index in taken}
+    found: set[int] = set()
+    for index in members - taken:
+        if lines[index].is_boundary and names & set(lines[index].kept()):
+            below = (at for at in nx.descendants(tree, index) if lines[at].is_compact_summary)
+            found |= {index, *below}
+    return found
+
+
 def _abandoned(tree: Any, said: Mapping[int, ThreadMessage], left: set[int]) -> Counter[int]:
     """How many messages each branch has that was not kept, by the first of them."""
     tops: dict[int | None, int] = {}
@@ -152,20 +130,3 @@ def _abandoned(tree: Any, said: Mapping[int, ThreadMessage], left: set[int]) -> 
             tops[index] = index if above is None else above
 
     return Counter(tops[index] for index in said if index in tops)
-
-
-def _segments(records: Sequence[Record]) -> list[list[Record]]:
-    """Stretches of messages between compactions; the summary opens its stretch."""
-    found: dict[int, list[Record]] = {}
-    number, answered = 0, False
-
-    for record in records:
-        line = record.value
-        if line.is_boundary or (line.is_compact_summary and answered):
-            number, answered = number + 1, False
-
-        if line.message:
-            found.setdefault(number, []).append(record)
-            answered = answered or line.type == "assistant"
-
-    return list(found.values())

@@ -11,7 +11,8 @@ from typing import Any
 
 from synth.importers.agents.response_items import ResponseItems
 from synth.importers.attempt import count_labels, entry
-from synth.importers.conversation import COPIED_MASK, usage_of
+from synth.importers.contexts.compaction import CONTINUED
+from synth.importers.conversation import COPIED_MASK, ConversationBuilder, usage_of
 from synth.importers.records import (
     WHOLE,
     WORDS,
@@ -30,6 +31,9 @@ from synth.importers.records import (
 
 _LINES = WORDS["codex"]["lines"]
 _HARNESS = tuple(WORDS["codex"]["harness"])
+_SILENT = WORDS["codex"]["silent"]
+_KEPT = 80_000
+"""Characters of users' messages that stay beside a summary: the program keeps 20,000 tokens."""
 _COUNTS = ("input_tokens", "output_tokens", "cached_input_tokens")
 
 
@@ -123,6 +127,8 @@ class _Session:
             return self._compact(record, payload)
         elif kind == "event_msg":
             now.take_event(payload)
+        elif kind in _SILENT:
+            return None
         elif kind is not None or ("record_type" not in line and "instructions" not in line):
             if not now.items.add(payload):
                 detail = f"an item of type {str(payload.get('type'))!r}"
@@ -133,10 +139,10 @@ class _Session:
         return None
 
     def _compact(self, record: Record, payload: Object) -> Rejection | None:
-        """What comes next sees the history that replaced the old one; older versions store the
-        summary alone.
+        """What comes next sees the history that replaced the old one; where older versions store
+        the summary alone, it is what users had said, and the summary.
         """
-        now = _Stretch()
+        before, now = self.stretches[-1].items.chat, _Stretch()
         self.stretches.append(now)
 
         history, chat = payload.get("replacement_history"), now.items.chat
@@ -145,6 +151,8 @@ class _Session:
         if isinstance(history, list):
             unknown = [item.get("type") for item in history if not now.items.add(item)]
         elif isinstance(payload.get("message"), str):
+            for text in _asked(before):
+                now.items.heard("user", text)
             chat.harness(payload["message"])
 
         for note in chat.notes:  # they stand here a second time
@@ -172,12 +180,27 @@ class _Session:
             record,
             "codex",
             conversation,
-            env=self.env,
+            env=self.env if record.locator.endswith("/0") else f"{self.env}/{CONTINUED}",
             marks=count_labels(conversation, rolled_back_messages=stretch.rolled_back),
             no_turns="no answer of the model in this stretch of the session",
             model=", ".join(self.models) or None,
             sampling=self.sampling,
         )
+
+
+def _asked(chat: ConversationBuilder) -> list[str]:
+    """What users had said, the last of it, as far as the program takes it into a new context."""
+    found: list[str] = []
+    left = _KEPT
+    for message in reversed(chat.messages):
+        text = message.get("content") or ""
+        if message["role"] != "user" or "name" in message or not text:
+            continue
+        if len(text) > left:
+            break
+        found.insert(0, text)
+        left -= len(text)
+    return found
 
 
 def trajectories(records: Records, settings: ImportSettings) -> Iterator[Entry]:

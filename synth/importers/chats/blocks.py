@@ -8,10 +8,18 @@ from typing import Any
 
 from synth.importers.chats.envelopes import named_speaker, unwrapped
 from synth.importers.chats.said import Said
-from synth.importers.chats.tool_parts import answer_in, call_of, given_in, text_in, text_within
+from synth.importers.chats.tool_parts import (
+    ToolAnswer,
+    answer_in,
+    call_of,
+    given_in,
+    text_in,
+    text_within,
+)
 from synth.importers.chats.words import CALLING, PARTS, ROLES
-from synth.importers.conversation import UNREAD_MASK
+from synth.importers.hosted.parts import hosted_call, hosted_result, is_connector
 from synth.importers.records import Object, inside
+from synth.schemas import PROVIDER_MASK
 
 _WORDS = ("content", "value", "text", "parts", "message", "system_prompt")
 
@@ -113,6 +121,8 @@ def _part(found: Said, part: Any) -> None:
 
     if isinstance(part, str):
         found.texts.append(part)
+    elif _hosted(found, part):
+        found.unread.append(part)
     elif what == "thoughts" or (isinstance(part, dict) and part.get("thought") is True):
         _think(found, part, kind)
     elif what == "texts" and (told := text_within(part)) is not None:
@@ -122,13 +132,24 @@ def _part(found: Said, part: Any) -> None:
     elif what == "results":
         inner = part.get("functionResponse") or part.get("toolResult") or part
         found.answers.append(answer_in(inner, given_in(inner)))
-    elif what in ("opaque", "silent"):
+    elif what == "silent":
         found.unread.append(part)
-        found.mask = UNREAD_MASK if what == "opaque" else found.mask
     elif kind == "refusal" and isinstance(part.get(kind), str):
         found.texts.append(part[kind])
     else:
         found.texts.append(found.leave(part, kind))
+
+
+def _hosted(found: Said, part: Any) -> bool:
+    """Takes a call that the provider ran, or its result; whether a part is one."""
+    call = hosted_call(part) if found.role == "assistant" else None
+    result = hosted_result(part)
+    if call is not None:
+        found.calls.append(call)
+        found.mask = found.mask if is_connector(part) else PROVIDER_MASK
+    if result is not None:
+        found.answers.append(ToolAnswer(result.content, result.call_id, error=result.error))
+    return call is not None or result is not None
 
 
 def _think(found: Said, part: Any, kind: str) -> None:

@@ -7,11 +7,14 @@ from typing import Any
 
 from synth.importers.actions.reading import read_actions
 from synth.importers.chats.blocks import said
+from synth.importers.chats.envelopes import unwrapped
 from synth.importers.chats.said import Said
 from synth.importers.chats.tool_parts import as_text
 from synth.importers.chats.words import PARTS
+from synth.importers.contexts.compaction import ALL, COMPACTION
 from synth.importers.conversation import ConversationBuilder, joined
 from synth.importers.frameworks.ui_messages import in_steps
+from synth.importers.hosted.in_turns import in_turns
 from synth.importers.records import Object
 
 _THOUGHT = re.compile(r"\A\s*<(think|thinking)>(?P<thought>.*?)</\1>\s*", re.DOTALL)
@@ -36,7 +39,8 @@ def dialogue(
         if not isinstance(whole, dict):
             raise ValueError(f"message {index} is {type(whole).__name__}, no object")
         try:
-            read += [(index, message, said(message)) for message in in_steps(whole)]
+            turns = (turn for step in in_steps(whole) for turn in in_turns(step, unwrapped(step)))
+            read += [(index, message, said(message)) for message in turns]
         except ValueError as error:
             raise ValueError(f"message {index}: {error}") from error
 
@@ -127,6 +131,8 @@ def _heard(chat: ConversationBuilder, one: Said, message: Object, known: set[Any
         return
     if one.role == "environment":
         chat.harness(one.text)
+        if message.get(COMPACTION) == ALL:
+            chat.messages[-1][COMPACTION] = ALL
     else:
         more = {} if one.name is None else {"name": one.name}
         chat.say(one.role, one.text, **more)

@@ -13,7 +13,8 @@ from synth.importers.chats.columns import chat_of, column, messages_of, parsed
 from synth.importers.chats.dialogue import dialogue
 from synth.importers.chats.tools import tools_in_text, tools_of
 from synth.importers.chats.words import ENDS
-from synth.importers.conversation import heard
+from synth.importers.contexts.compaction import CONTINUED, contexts, goes_on, in_places
+from synth.importers.conversation import ConversationBuilder, heard
 from synth.importers.records import (
     Entry,
     Found,
@@ -24,10 +25,9 @@ from synth.importers.records import (
     each,
     inside,
 )
-from synth.importers.verdicts import verdict
+from synth.importers.verdicts import claimed
 from synth.schemas import Conversation, Source, content_hash
 
-_OUTCOMES = {"success": True, "failure": False, "unknown": None}
 STEP = "step_label"
 """Metric of the labels of single turns."""
 PREFERRED = "preferred"
@@ -61,7 +61,7 @@ def chats(record: Record, settings: ImportSettings, *, name: str) -> Found:
     return _chat(record, messages, settings, name=name, marks=marks)
 
 
-def _steps(record: Record, settings: ImportSettings, name: str) -> Entry:
+def _steps(record: Record, settings: ImportSettings, name: str) -> Found:
     """Labelled steps after their context: a label for each of the last answers."""
     value = record.value
     before, after = (parsed(value.get(key)) for key in ("prompt_messages", "step_messages"))
@@ -113,10 +113,29 @@ def _chat(
     *,
     name: str,
     marks: list[ImportedLabel] | None = None,
-) -> Entry:
+) -> list[Entry]:
     value: Object = record.value if _is_dict(record.value) else {}
     told = partial(column, value, mapped=settings.columns)
-    conversation = dialogue(messages, parsed(told("system"))).conversation()
+    chat = dialogue(messages, parsed(told("system")))
+    parts = contexts(chat.messages)
+    if len(parts) > 1 and value.get("masked_turns"):
+        raise ValueError("masked_turns of a chat that was compacted: whose turns are they?")
+    read = partial(_told, settings=settings, name=name, marks=marks)
+    return [read(part, context) for part, context, _ in in_places(record, parts)]
+
+
+def _told(
+    record: Record,
+    messages: list[Object],
+    *,
+    settings: ImportSettings,
+    name: str,
+    marks: list[ImportedLabel] | None,
+) -> Entry:
+    """The trajectory of one context of a chat."""
+    value = record.value if _is_dict(record.value) else {}
+    told = partial(column, value, mapped=settings.columns)
+    conversation = ConversationBuilder.of(messages).conversation()
     conversation = _masked(conversation, value.get("masked_turns"))
     reward = msgspec.convert(told("reward"), float | None, strict=False)
 
@@ -130,14 +149,13 @@ def _chat(
         record,
         name,
         conversation,
+        env=f"{name}/{CONTINUED}" if goes_on(messages) else None,
         goal=next(filter(None, said), prompt),
-        benchmark=stamp or swe_benchmark(instance, value.get("image"), conversation.turns)
-        if instance
-        else stamp,
+        benchmark=stamp or _swe(instance, value.get("image"), conversation),
         split=told("split") if isinstance(told("split"), str) else None,
         task={"env_config": {"system_prompt": content_hash(prompt)}},
         marks=[*(marks or ()), *count_labels(conversation)],
-        passed=_passed(value, told("success"), reward, settings),
+        passed=claimed(value, told("success"), reward, settings),
         reward=reward,
         end=_end(told("exit")),
         fault_detail=str(told("exit")),
@@ -145,6 +163,10 @@ def _chat(
         tools=_tools(told("tools"), prompt),
         no_turns="no assistant message",
     )
+
+
+def _swe(instance: str | None, image: Any, conversation: Conversation) -> str | None:
+    return swe_benchmark(instance, image, conversation.turns) if instance else None
 
 
 def _tools(stated: Any, prompt: str) -> tuple[Object, ...]:
@@ -163,21 +185,6 @@ def _end(said: Any) -> End:
     if word.startswith("submitted (") and word.endswith(")"):
         word = word[len("submitted (") : -1]
     return end_of(ENDS[word]) if word in ENDS else OPEN_END
-
-
-def _passed(
-    value: Object, success: Any, reward: float | None, settings: ImportSettings
-) -> bool | None:
-    """What the record claims: `outcome` before `success` before `reward`. Raises `ValueError` for
-    an outcome it cannot have.
-    """
-    outcome = value.get("outcome")
-    if isinstance(outcome, str):
-        if outcome not in _OUTCOMES:
-            raise ValueError(f"outcome {outcome!r} is none of {', '.join(_OUTCOMES)}")
-        return _OUTCOMES[outcome]
-
-    return settings.passed(reward) if success is None else verdict(success, "success")
 
 
 def _masked(conversation: Conversation, masked: Any) -> Conversation:

@@ -8,6 +8,7 @@ import msgspec
 
 from synth.importers.chats.tool_parts import ToolAnswer, call_of
 from synth.importers.conversation import UNREAD_MASK, joined, text_of
+from synth.importers.hosted.searches import cited
 from synth.importers.records import Object
 
 _THOUGHTS = ("reasoning_content", "reasoningContent", "reasoning", "thinking", "thought")
@@ -54,6 +55,11 @@ class Said(msgspec.Struct):
             if not self.thoughts:
                 told = (holder.get(key) for key in _THOUGHTS)
                 self.thoughts += [one for one in told if isinstance(one, str) and one][:1]
+
+        citations = cited(message)
+        if citations is not None:  # of pages that the model was shown
+            self.unread += citations
+            self.mask = UNREAD_MASK
 
         for key, held in message.items():
             if key not in _READ and _holds_calls(held, self.calls):

@@ -27,7 +27,9 @@ PARTS = by_word("parts")
 """What each kind of content is: texts, thoughts, calls, results, opaque, silent."""
 COLUMNS = {name: listed("columns", name) for name in _LISTED["columns"]}
 """Under which keys a record has what."""
-VERDICTS = (*COLUMNS["success"], *listed("verdicts", "names"))
+GENERAL = listed("verdicts", "general")
+"""Names that a verdict may have, and anything else too."""
+VERDICTS = (*COLUMNS["success"], *listed("verdicts", "names"), *GENERAL)
 """What columns of labels and scores are called that hold verdicts, the likeliest first."""
 NAMES = listed("names", "keys")
 """Keys that name a record."""

@@ -102,13 +102,14 @@ def _tool(part: Any) -> Object | None:
 
 
 def _take(step: _ReplyStep, part: Any, tool: Object | None) -> None:
-    if tool is None or tool.get("providerExecuted"):
+    if tool is None:
         step.parts.append(part)
         return
 
     name = tool.get("toolName") or str(part["type"]).removeprefix(_NAMED)
     asked = next((tool[key] for key in ("args", "input", "rawInput") if key in tool), None)
     call = {"toolCallId": tool.get("toolCallId"), "toolName": name}
+    call |= {"providerExecuted": True} if tool.get("providerExecuted") is True else {}
     step.parts.append({"type": "tool-call", **call, "input": asked})
     step.number = tool.get("step")
 

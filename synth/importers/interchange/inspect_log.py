@@ -6,17 +6,24 @@ are put back before anything is read.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from math import isfinite
 from typing import Annotated, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from synth.importers.attempt import End, count_labels, ends, entry
+from synth.importers.contexts.compaction import CONTINUED, in_places
 from synth.importers.conversation import counted, totals
 from synth.importers.identity.known import benchmark_of
-from synth.importers.interchange.inspect_messages import COUNTS, recorded, with_attachments
+from synth.importers.interchange.inspect_messages import (
+    COUNTS,
+    contexts,
+    recorded,
+    with_attachments,
+)
 from synth.importers.records import (
     WORDS,
     Entry,
@@ -120,10 +127,20 @@ def _samples(record: Record, settings: ImportSettings) -> Found:
 FORMAT = by_record(recognises, _samples)
 
 
-def _read(record: Record, about: _Eval, settings: ImportSettings) -> Entry:
+def _read(record: Record, about: _Eval, settings: ImportSettings) -> Iterator[Entry]:
     sample = msgspec.convert(record.value, _Sample)
     whole = with_attachments(msgspec.to_builtins(sample), sample.attachments or {})
     sample = msgspec.convert(whole, _Sample)
+    parts = contexts(sample.messages, sample.events, sample.events_data or {})
+    for part, messages, continued in in_places(record, parts):
+        held = replace(sample, messages=messages)
+        yield _context(part, held, about, settings, continued=continued)
+
+
+def _context(
+    record: Record, sample: _Sample, about: _Eval, settings: ImportSettings, *, continued: bool
+) -> Entry:
+    """The trajectory of one context; each has the score of the sample."""
     conversation, tools, from_events = recorded(
         sample.messages, sample.events, sample.events_data or {}
     )
@@ -141,7 +158,7 @@ def _read(record: Record, about: _Eval, settings: ImportSettings) -> Entry:
         record,
         "inspect",
         conversation,
-        env=f"inspect/{name}",
+        env=f"inspect/{name}/{CONTINUED}" if continued else f"inspect/{name}",
         goal=goal,
         benchmark=f"{about.public}/{split}" if about.public else benchmark_of(goal or "", "task"),
         # what a scorer compares with: the agent is never shown it

@@ -7,7 +7,10 @@ from typing import Any
 
 import msgspec
 
+from synth.importers.chats.columns import parsed
 from synth.importers.conversation import (
+    COPIED_MASK,
+    LEFT_OUT,
     UNREAD_MASK,
     ConversationBuilder,
     joined,
@@ -15,8 +18,11 @@ from synth.importers.conversation import (
     tool_call,
     usage_of,
 )
+from synth.importers.hosted.parts import is_connector
+from synth.importers.hosted.shown import PAGES, note_of, shown
+from synth.importers.interchange.inspect_contexts import COPIED, seen_contexts
 from synth.importers.records import Object, inside, is_object
-from synth.schemas import Conversation, SampledBy, ToolSchema
+from synth.schemas import PROVIDER_MASK, Conversation, SampledBy, ToolSchema
 
 _ATTACHMENTS = ("attachment://", "tc://")  # the second is what older logs write
 COUNTS = ("input_tokens", "output_tokens", "input_tokens_cache_read")
@@ -82,6 +88,12 @@ def recorded(
     return chat.conversation(), tuple(shown.values()), from_events
 
 
+def contexts(messages: list[Object], events: list[Object], pooled: Object) -> list[list[Object]]:
+    """The messages of each context that the model was shown. Raises `ValueError`."""
+    own = [event for event in events if _is_answered(event) or event.get("event") == "compaction"]
+    return seen_contexts(messages, own, lambda call: _input(call, pooled))
+
+
 def _is_answered(event: Object) -> bool:
     """Whether an event is a call of the agent's own model that was answered."""
     is_own = event.get("event") == "model" and event.get("role") is None
@@ -119,14 +131,45 @@ def _hear(chat: ConversationBuilder, message: Object) -> None:
 
 
 def _take(chat: ConversationBuilder, message: Object, used: Object | None) -> None:
-    """Adds an answer, with the tokens of its model call; blocks that are no text stay in `raw`."""
+    """Adds an answer, with the tokens of its model call; one within which the provider ran tools is
+    several, each with the result of its call.
+    """
+    content, begun = message.get("content"), len(chat.messages)
+    held: list[Any] = []
+    for part in content if isinstance(content, list) else ():
+        held.append(part)
+        if inside(part, "type") == "tool_use":
+            _add(chat, message | {"content": held, "tool_calls": []})
+            chat.result(_given(part), part.get("id"), error=bool(part.get("error")))
+            held = []
+
+    if held or len(chat.messages) == begun or message.get("tool_calls"):
+        _add(chat, message | ({"content": held} if isinstance(content, list) else {}))
+
+    cost = inside(used, "total_cost", float)
+    usage = None if used is None else usage_of(used, *COUNTS, cost=cost)
+    chat.messages[begun]["note"]["usage"] = usage
+
+
+def _given(part: Object) -> str:
+    """What a tool of the provider gave back; pages that it searched are never in a log."""
+    text = shown(parsed(part.get("error") or part.get("result")))
+    is_search = part.get("tool_type") == "web_search" or part.get("name") == "web_search"
+    seen = part.get("error") or not is_search or LEFT_OUT.search(text)
+    return text if seen else "\n".join(filter(None, (text, note_of(PAGES))))
+
+
+def _add(chat: ConversationBuilder, message: Object) -> None:
+    """Adds one answer; blocks that are no text stay in `raw`."""
     content, given = message.get("content"), message.get("source") == "input"
     parts = content if isinstance(content, list) else []
     blocks = [part for part in parts if isinstance(part, dict) and part.get("type") != "text"]
     thoughts = [block for block in blocks if block.get("type") == "reasoning"]
+    run = [block for block in blocks if block.get("type") == "tool_use"]
     open_thoughts = (str(one.get("reasoning") or "") for one in thoughts if not one.get("redacted"))
-    mask = None if len(thoughts) == len(blocks) else UNREAD_MASK
-    calls = []
+    mask = None if len(thoughts) + len(run) == len(blocks) else UNREAD_MASK
+    mask = PROVIDER_MASK if any(not is_connector(one) for one in run) else mask
+    calls = [tool_call(one.get("id"), one.get("name"), one.get("arguments")) for one in run]
 
     for call in message.get("tool_calls") or []:
         if not is_object(call, function=str):
@@ -135,13 +178,11 @@ def _take(chat: ConversationBuilder, message: Object, used: Object | None) -> No
         calls.append(tool_call(call.get("id"), call["function"], call.get("arguments")))
         mask = "parse_error" if call.get("parse_error") else mask
 
-    cost = inside(used, "total_cost", float)
     chat.answer(
         ([part for part in parts if part not in blocks] if parts else content) or None,
         thought=joined(*open_thoughts),
         calls=calls,
         raw=blocks or None,
-        mask=DATASET_MASK if given else mask,
+        mask=DATASET_MASK if given else COPIED_MASK if message.get(COPIED) else mask,
         sampled_by=SampledBy.CANNED if given else None,
-        usage=None if used is None else usage_of(used, *COUNTS, cost=cost),
     )

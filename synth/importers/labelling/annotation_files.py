@@ -14,6 +14,7 @@ _SIGNS = (
     (b'"annotator_kind"', b'"result"', b'_id"'),
     (b'"dataType"', b'"traceId"', b'"name"', b'"source"'),
     (b'"run_id"', b'"key"', b'"score"', b'"feedback'),
+    (b'"feedback_type"', b'"weave_ref"', b'"payload"'),
 )
 """Keys of which the beginning of such a file has all of a row."""
 
@@ -39,5 +40,5 @@ def _looks(path: Path) -> bool:
             start = stream.read(_PEEKED)
     except OSError:
         return False
-    holds_traces = any(sign in start for sign in (b'"observations"', b'"run_type"'))
+    holds_traces = any(sign in start for sign in (b'"observations"', b'"run_type"', b'"op_name"'))
     return not holds_traces and any(all(sign in start for sign in row) for row in _SIGNS)

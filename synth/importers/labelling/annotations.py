@@ -1,10 +1,11 @@
 """Scores that tracing tools keep apart from their traces: annotations of Phoenix, scores of Langfuse,
-feedback of LangSmith. Each names a trace, a session or a span, and becomes a score of it.
+feedback of LangSmith and Weave. Each names a trace, a session or a span, and becomes a score of it.
 """
 
 from typing import Any
 
 from synth.importers.labelling.rows import LabelRow
+from synth.importers.reactions import feedback_marks, is_feedback
 from synth.importers.records import (
     ImportedLabel,
     Object,
@@ -20,6 +21,8 @@ _SUBJECTS = (
 
 def is_annotation(value: Any) -> bool:
     """Whether a record is a score for a trace, a session or a span of it."""
+    if is_feedback(value) and isinstance(value.get("weave_ref"), str):
+        return True
     if not isinstance(value, dict) or not any(value.get(key) for key in _SUBJECTS):
         return False
     if is_object(value, name=str, result=dict):
@@ -39,6 +42,11 @@ def are_annotations(value: Any) -> bool:
 def annotation(record: Record) -> LabelRow:
     """The row of a score; one of a single observation (Langfuse) names that alone."""
     value: Object = record.value
+    if is_feedback(value):
+        call = value["weave_ref"].rpartition("/")[2]
+        return LabelRow(
+            record=record, keys=(call,), marks=tuple(feedback_marks([value], whole=True))
+        )
     told = value["result"] if isinstance(value.get("result"), dict) else value
     name = value["name"] if "name" in value else value["key"]
     number = told.get("score", told.get("value"))

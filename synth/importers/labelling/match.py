@@ -5,12 +5,13 @@ those of its own folder are taken; where still several are left it is listed, an
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatch
 
 import msgspec
 
+from synth.importers.chats.words import GENERAL
 from synth.importers.labelling.rows import LabelRow
 from synth.importers.records import Imported
 
@@ -55,6 +56,16 @@ class Matches(msgspec.Struct):
     unmatched: list[Unmatched] = []
     labels: int = 0
     conflicts: int = 0
+
+    def notes(self) -> Iterator[str]:
+        """Which column the verdicts were taken from, where its name may be that of anything."""
+        taken = Counter(row.column for row in self.rows.values())
+        for column in GENERAL:
+            if taken[column]:
+                yield (
+                    f"column {column!r} is taken for the verdict of {taken[column]:,}; "
+                    "--column success=NAME takes another one"
+                )
 
 
 def candidate(entry: Imported, path: str) -> Labelable:

@@ -41,7 +41,7 @@ def label_rows(record: Record, settings: ImportSettings) -> Iterator[LabelRow | 
         for name, one in value.items():
             yield _named(record.part(name, one), name)
     else:
-        yield generic(record)
+        yield generic(record, settings)
 
 
 def _verdict(record: Record, name: str, success: Any, **more: Any) -> LabelRow:

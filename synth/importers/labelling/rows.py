@@ -8,7 +8,7 @@ import msgspec
 
 from synth.importers.chats.columns import parsed
 from synth.importers.chats.words import NAMES, VERDICTS
-from synth.importers.records import ImportedLabel, Object, Record, is_object
+from synth.importers.records import ImportedLabel, ImportSettings, Object, Record, is_object
 from synth.importers.verdicts import verdict
 
 _KEYS = (*NAMES, "key", "trajectory", "traj", "episode", "filename", "file_name")
@@ -43,6 +43,8 @@ class LabelRow(msgspec.Struct, kw_only=True):
     pattern: str | None = None
     trial: int | None = None
     success: bool | None = None
+    column: str | None = None
+    """Whose value the verdict is."""
     reward: float | None = None
     split: str | None = None
     steps: tuple[Step, ...] = ()
@@ -57,8 +59,9 @@ class LabelRow(msgspec.Struct, kw_only=True):
         return (self.success, self.reward, self.split, self.steps, self.no_verdict, self.marks)
 
 
-def generic(record: Record) -> LabelRow:
-    """A row with the usual names of columns. Raises `ValueError` for one that names no trajectory,
+def generic(record: Record, settings: ImportSettings) -> LabelRow:
+    """A row with the usual names of columns, or the one that the settings name for its verdict.
+    Raises `ValueError` for one that names no trajectory,
     or says nothing of it.
     """
     if not isinstance(record.value, dict):
@@ -84,8 +87,11 @@ def generic(record: Record) -> LabelRow:
         row.steps = (step,)
         return row
 
-    told = [key for key in VERDICTS if value.get(key) is not None]
+    stated = settings.columns.get("success")
+    named = (stated,) if stated is not None and stated in value else VERDICTS
+    told = [key for key in named if value.get(key) is not None]
     row.success = verdict(value[told[0]], told[0]) if told else None
+    row.column = told[0] if told else None
     row.reward = _reward(value)
     row.split = value["split"] if isinstance(value.get("split"), str) and value["split"] else None
     row.steps = tuple(steps(next((value[key] for key in _STEPS if value.get(key)), None)))

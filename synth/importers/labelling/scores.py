@@ -1,8 +1,10 @@
 """Scores that the sources hold, as verdicts: one whose name says a verdict, and whose values over the
-whole import are all yes or no, is what the source declares. All others stay scores.
+whole import are all yes or no, is what the source declares. All others stay scores, also one with a
+name that anything may have (`label`), unless it says the verdict in words.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any
@@ -10,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from synth.importers.chats.words import VERDICTS
+from synth.importers.chats.words import GENERAL, VERDICTS
 from synth.importers.records import Imported, ImportedLabel, ImportSettings
 from synth.importers.verdicts import is_verdict_word, verdict
 from synth.schemas import Outcome, settle
@@ -34,7 +36,7 @@ class ScoreSeen(msgspec.Struct):
 
 class ScoreVerdicts:
     """Which score is the verdict, decided when the first one is met: `entries` reads the sources
-    once more.
+    once more, unless the user has said which it is.
     """
 
     def __init__(self, entries: Callable[[], Iterable[Any]], settings: ImportSettings) -> None:
@@ -42,7 +44,8 @@ class ScoreVerdicts:
         self._settings = settings
         stated = settings.columns.get("success", "")
         self._stated = stated.removeprefix(PREFIX) if stated.startswith(PREFIX) else None
-        self.met = False
+        self.met: Counter[str] = Counter()
+        """Trajectories by the scores that were met."""
 
     @cached_property
     def seen(self) -> dict[str, ScoreSeen]:
@@ -63,7 +66,8 @@ class ScoreVerdicts:
         if "success" in self._settings.columns:
             return self._stated
         binary = [name for name, one in self.seen.items() if one.binary]
-        named = [name for word in VERDICTS for name in binary if _spelt(name) == word]
+        sure = [one for one in binary if _spelt(one) not in GENERAL or self.seen[one].in_words]
+        named = [name for word in VERDICTS for name in sure if _spelt(name) == word]
         alone = len(self.seen) == 1 and binary and self.seen[binary[0]].in_words
         return next(iter(named), binary[0] if alone else None)
 
@@ -72,7 +76,7 @@ class ScoreVerdicts:
         scores = _scores(entry)
         if not scores:
             return entry
-        self.met = True
+        self.met.update(scores.keys())
         marks = scores.get(self.chosen or "", [])
         before = entry.trajectory
         if not marks or before.outcome not in _OPEN or before.fault is not None:
@@ -94,17 +98,20 @@ class ScoreVerdicts:
         """What a person must know of the scores that were met."""
         if not self.met:
             return
-        if self.chosen is not None and self.chosen in self.seen:
-            number = self.seen[self.chosen].trajectories
+        if self.chosen is not None and self.met[self.chosen]:
+            number = self.met[self.chosen]
             yield (
                 f"verdict  score {self.chosen!r} ({number:,} trajectories); "
                 "--column success=- leaves it a score"
             )
         elif self._stated is not None:
-            known = ", ".join(map(repr, self.seen))
+            known = ", ".join(map(repr, self.met))
             yield f"verdict  no trajectory has the score {self._stated!r}; there are {known}"
+        if "success" in self._settings.columns:
+            return
         for name, one in self.seen.items():
-            if one.binary and self.chosen is None and "success" not in self._settings.columns:
+            alike = self.chosen is None or _spelt(name) in VERDICTS
+            if one.binary and alike and name != self.chosen:
                 yield (
                     f"verdict  score {name!r} ({one.trajectories:,} trajectories, all yes or no) "
                     f"could be one: --column success={PREFIX}{name}"

@@ -7,6 +7,7 @@ from typing import Any
 from synth.importers.attempt import OPEN_END, End, count_labels, end_of, entry
 from synth.importers.chats.words import ENDS
 from synth.importers.conversation import ConversationBuilder, joined, tool_call
+from synth.importers.hosted.shown import PAGES, note_of
 from synth.importers.records import (
     UNEXPECTED,
     Entry,
@@ -22,6 +23,7 @@ from synth.importers.records import (
     joined_record,
 )
 from synth.importers.traces.calls import used
+from synth.schemas import PROVIDER_MASK
 
 _TYPES = ("thread.started", "turn.started", "item.started", "item.completed", "turn.completed")
 SHELL = "shell"
@@ -65,6 +67,8 @@ def add_stream(chat: ConversationBuilder, events: Sequence[Any]) -> End:
                 answer = chat.answer()
             call_id = str(item.get("id"))
             answer["tool_calls"].append(tool_call(call_id, name, arguments))
+            if what == "web_search":
+                answer["note"]["mask"] = PROVIDER_MASK
             chat.result(output, call_id, error=failed)
             answer = None
 
@@ -86,7 +90,7 @@ def _call(item: Object, what: str) -> tuple[str, str, str, bool] | None:
     if what == "file_change":
         return "apply_patch", _text({"changes": item.get("changes")}), "", failed
     if what == "web_search":
-        return "web_search", _text({"query": item.get("query")}), "", failed
+        return "web_search", _text({"query": item.get("query")}), note_of(PAGES), failed
     return None
 
 

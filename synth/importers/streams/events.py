@@ -10,13 +10,14 @@ from synth.importers.chats.tool_parts import as_text
 from synth.importers.chats.tools import tools_of
 from synth.importers.conversation import ConversationBuilder, joined, tool_call
 from synth.importers.records import Object, inside
+from synth.importers.streams.condensed import condensed, of_event
 from synth.importers.streams.event_parts import called, observed, thoughts, without, words
 from synth.importers.traces.calls import used
 
 _SDK = ("ActionEvent", "ObservationEvent", "MessageEvent", "SystemPromptEvent", "AgentErrorEvent")
 _ANSWERS = ("ObservationEvent", "AgentErrorEvent", "UserRejectObservation")
 _SOURCES = ("agent", "user", "environment")
-_SILENT = ("change_agent_state", "recall", "null", "pause", "resume", "condensation")
+_SILENT = ("change_agent_state", "recall", "null", "pause", "resume", "condensation_request")
 
 
 class EventFacts(msgspec.Struct):
@@ -27,6 +28,8 @@ class EventFacts(msgspec.Struct):
     session: str | None = None
     image: str | None = None
     tools: list[Object] = []
+    before: list[list[Object]] = []
+    """The messages of each context before the last one."""
 
 
 def recognised(value: Any) -> bool:
@@ -49,6 +52,7 @@ def read_events(chat: ConversationBuilder, events: Sequence[Any]) -> EventFacts:
             reader.of_sdk(event)
         else:
             reader.of_server(event)
+        reader.name(event)
     return reader.told
 
 
@@ -59,6 +63,7 @@ class _EventReader:
         self.chat, self.told = chat, EventFacts()
         self._answer: Object | None = None
         self._response: Any = None
+        self._named = 0
         self._calls: dict[Any, Any] = {}
         """The id of the call that each action is."""
 
@@ -68,6 +73,21 @@ class _EventReader:
             self._answer = self.chat.answer(content, thought=thought)
             self._response = response
         return self._answer
+
+    def name(self, event: Object) -> None:
+        """Notes on what was added which event it was."""
+        for message in self.chat.messages[self._named :]:
+            of_event(message, event)
+        self._named = len(self.chat.messages)
+
+    def _condense(self, event: Object) -> None:
+        """What comes next sees another context."""
+        self._end()
+        seen = condensed(self.chat.messages, event)
+        if seen is not None:
+            self.told.before.append(self.chat.messages)
+            self.chat.messages = seen
+            self._named = len(seen)
 
     def of_sdk(self, event: Object) -> None:
         """Takes an event of the SDK."""
@@ -90,6 +110,9 @@ class _EventReader:
             name = held.get("name") or event.get("tool_name")
             answer["tool_calls"].append(tool_call(call_id, name, arguments))
             self._calls[event.get("id")] = call_id
+            of_event(answer, event, call_id)
+        elif kind == "Condensation":
+            self._condense(event)
         elif kind in _ANSWERS:
             self._end()
             told = event.get("observation", event.get("error", event.get("rejection_reason")))
@@ -120,6 +143,8 @@ class _EventReader:
         elif action == "message" and event.get("source") != "agent":
             self._end()
             self.chat.say("user", str(args.get("content") or event.get("message") or ""))
+        elif action == "condensation":
+            self._condense(event)
         elif action is not None and action not in _SILENT:
             self._action(event, str(action), args)
         elif observed is not None and observed not in ("agent_state_changed", "null", "recall"):
@@ -151,6 +176,7 @@ class _EventReader:
         name = meta.get("function_name") or action
         answer["tool_calls"].append(tool_call(call_id, name, called(message, call_id, args)))
         self._calls[event.get("id")] = call_id
+        of_event(answer, event, call_id)
 
     def _observation(self, event: Object) -> None:
         meta = event.get("tool_call_metadata") or {}

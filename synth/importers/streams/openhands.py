@@ -10,12 +10,12 @@ from typing import Any
 from synth.importers.agents.swe_runs import swe_benchmark
 from synth.importers.attempt import OPEN_END, End, count_labels, end_of, entry, in_order
 from synth.importers.chats.words import ENDS
-from synth.importers.conversation import ConversationBuilder
+from synth.importers.contexts.compaction import CONTINUED, in_places
+from synth.importers.conversation import COPIED_MASK, ConversationBuilder
 from synth.importers.records import (
     UNEXPECTED,
     Entry,
     Format,
-    ImportSettings,
     Object,
     Record,
     Records,
@@ -24,7 +24,7 @@ from synth.importers.records import (
     inside,
     joined_record,
 )
-from synth.importers.streams.events import read_events, recognised
+from synth.importers.streams.events import EventFacts, read_events, recognised
 
 
 def recognises(value: Any) -> bool:
@@ -41,7 +41,7 @@ def recognises(value: Any) -> bool:
 _HISTORIES = ("history", "events", "trajectory")
 
 
-def _runs(records: Records, settings: ImportSettings) -> Iterator[Entry]:
+def _runs(records: Records) -> Iterator[Entry]:
     """A trajectory for each run; single events of a file are one run."""
     lines: list[Record] = []
     for record in records:
@@ -53,14 +53,14 @@ def _runs(records: Records, settings: ImportSettings) -> Iterator[Entry]:
                 continue
             lines.append(record)
         else:
-            yield _run(record, settings)
+            yield from _run(record)
 
     if lines:
         whole = joined_record(lines, lines[0].locator, [line.value for line in lines])
-        yield _run(whole, settings)
+        yield from _run(whole)
 
 
-FORMAT = Format(recognises, lambda records, settings: in_order(_runs(records, settings)))
+FORMAT = Format(recognises, lambda records, settings: in_order(_runs(records)))
 
 
 def _flat(events: list[Any]) -> list[Any]:
@@ -68,7 +68,7 @@ def _flat(events: list[Any]) -> list[Any]:
     return [one for event in events for one in (event if isinstance(event, list) else [event])]
 
 
-def _run(record: Record, settings: ImportSettings) -> Entry:
+def _run(record: Record) -> list[Entry]:
     value = record.value
     about: Object = value if isinstance(value, dict) else {}
     events = next((about[key] for key in _HISTORIES if isinstance(about.get(key), list)), value)
@@ -76,26 +76,44 @@ def _run(record: Record, settings: ImportSettings) -> Entry:
     try:
         chat = ConversationBuilder()
         told = read_events(chat, _flat(events))
-        conversation = chat.conversation()
-        instance = inside(about, "instance_id", str)
-        resolved = _resolved(about)
-        end = _end(told.state, about.get("error"))
-        return entry(
-            record,
-            "openhands",
-            conversation,
-            goal=_goal(about),
-            benchmark=swe_benchmark(instance, told.image, conversation.turns) if instance else None,
-            passed=resolved,
-            end=end,
-            fault_detail=str(told.state or inside(about, "error") or ""),
-            model=told.model or inside(about, "metadata.llm_config.model", str),
-            tools=tuple(told.tools),
-            marks=count_labels(conversation),
-            names=tuple(filter(None, (instance, told.session))),
-        )
+        parts = [one for one in (*told.before, chat.messages) if _says_more(one)] or [[]]
+        held = list(in_places(record, parts))
+        return [_context(one, about, told, is_last=one is held[-1]) for one in held]
     except (ValueError, *UNEXPECTED) as error:
-        return record.rejected("bad_record", explained(error))
+        return [record.rejected("bad_record", explained(error))]
+
+
+def _says_more(messages: list[Object]) -> bool:
+    """Whether a context has an answer that none before it has."""
+    answers = (one for one in messages if one["role"] == "assistant")
+    return any(one["note"].get("mask") != COPIED_MASK for one in answers)
+
+
+def _context(
+    placed: tuple[Record, list[Object], bool], about: Object, told: EventFacts, *, is_last: bool
+) -> Entry:
+    """The trajectory of one context: what the model saw up to where events were taken out of it, or
+    to the end. Each of them has the verdict of the run.
+    """
+    part, messages, continued = placed
+    conversation = ConversationBuilder.of(messages).conversation()
+    instance = inside(about, "instance_id", str)
+
+    return entry(
+        part,
+        "openhands",
+        conversation,
+        env=f"openhands/{CONTINUED}" if continued else None,
+        goal=_goal(about),
+        benchmark=swe_benchmark(instance, told.image, conversation.turns) if instance else None,
+        passed=_resolved(about),
+        end=_end(told.state, about.get("error")) if is_last else OPEN_END,
+        fault_detail=str(told.state or inside(about, "error") or ""),
+        model=told.model or inside(about, "metadata.llm_config.model", str),
+        tools=tuple(told.tools),
+        marks=count_labels(conversation),
+        names=tuple(filter(None, (instance, told.session))),
+    )
 
 
 def _goal(about: Object) -> str | None:

@@ -8,11 +8,13 @@ from typing import Any
 from synth.importers.attempt import count_labels, entry, in_order
 from synth.importers.chats.columns import names_of
 from synth.importers.chats.dialogue import dialogue
+from synth.importers.contexts.compaction import CONTINUED, in_places
 from synth.importers.records import (
     UNEXPECTED,
     Entry,
     Format,
     ImportSettings,
+    Object,
     Record,
     Records,
     Rejection,
@@ -20,6 +22,7 @@ from synth.importers.records import (
     is_object,
     joined_record,
 )
+from synth.importers.streams.session_contexts import kept_branch, session_contexts
 
 
 def recognises(value: Any) -> bool:
@@ -36,39 +39,54 @@ def _sessions(records: Records, settings: ImportSettings) -> Iterator[Entry]:
             yield record
             continue
         if is_object(record.value, type=str) and record.value["type"] == "session" and lines:
-            yield _session(lines, settings)
+            yield from _session(lines, settings)
             lines = []
         lines.append(record)
 
     if lines:
-        yield _session(lines, settings)
+        yield from _session(lines, settings)
 
 
-def _session(lines: list[Record], settings: ImportSettings) -> Entry:
-    """The trajectory of a session's lines; lines of other types say nothing of the conversation."""
+def _session(lines: list[Record], settings: ImportSettings) -> Iterator[Entry]:
+    """A trajectory for each context of a session; lines of other types say nothing of the
+    conversation.
+    """
     first = lines[0].value if isinstance(lines[0].value, dict) else {}
-    told = [line.value for line in lines if is_object(line.value, message=dict)]
-    messages = [one["message"] for one in told]
     whole = joined_record(lines, lines[0].locator, first)
-    models = (one.get("model") for one in messages if isinstance(one.get("model"), str))
+    branch = kept_branch([line.value for line in lines])
+    left = sum(is_object(line.value, message=dict) for line in lines)
+    left -= sum(is_object(one, message=dict) for one in branch)
+    if left:
+        detail = f"{left} messages that the user went back on"
+        yield whole.rejected("abandoned_branch", detail)
+    parts = session_contexts(branch)
+    for record, messages, continued in in_places(whole, parts):
+        try:
+            yield _context(record, messages, settings, continued=continued)
+        except (ValueError, *UNEXPECTED) as error:
+            yield record.rejected("bad_record", explained(error))
 
-    try:
-        conversation = dialogue(messages).conversation()
-        reward = first.get("reward") if isinstance(first.get("reward"), int | float) else None
-        return entry(
-            whole,
-            "sts",
-            conversation,
-            benchmark=first.get("benchmark") or None,
-            split=first.get("split") or None,
-            passed=settings.passed(reward),
-            reward=reward,
-            model=next(models, None),
-            marks=count_labels(conversation),
-            names=names_of(first),
-        )
-    except (ValueError, *UNEXPECTED) as error:
-        return whole.rejected("bad_record", explained(error))
+
+def _context(
+    record: Record, messages: list[Object], settings: ImportSettings, *, continued: bool
+) -> Entry:
+    first = record.value
+    conversation = dialogue(messages).conversation()
+    models = (one.get("model") for one in messages if isinstance(one.get("model"), str))
+    reward = first.get("reward") if isinstance(first.get("reward"), int | float) else None
+    return entry(
+        record,
+        "sts",
+        conversation,
+        env=f"sts/{CONTINUED}" if continued else None,
+        benchmark=first.get("benchmark") or None,
+        split=first.get("split") or None,
+        passed=settings.passed(reward),
+        reward=reward,
+        model=next(models, None),
+        marks=count_labels(conversation),
+        names=names_of(first),
+    )
 
 
 FORMAT = Format(recognises, lambda records, settings: in_order(_sessions(records, settings)))

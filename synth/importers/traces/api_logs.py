@@ -33,6 +33,8 @@ _RESPONSES = (
     *("result", "reply"),
 )
 _SESSIONS = ("conversation_id", "session_id", "thread_id", "sessionId", "conversationId")
+EDITED_MASK = "edited_context"
+"""Mask of answers to less than what the request shows: some of it was taken out on the way."""
 _REMEMBERED = 10_000
 """Answers of the Responses API that later ones may go on with."""
 
@@ -42,13 +44,13 @@ def request_and_response(value: Any) -> tuple[Object, Object] | None:
     if not isinstance(value, dict):
         return None
 
-    request = _inner(next((value[key] for key in _REQUESTS if _asks(value.get(key))), None))
+    request = answers_of(next((value[key] for key in _REQUESTS if _asks(value.get(key))), None))
     if not _asks(request):
         request = value if _asks(value) else None
-    told = _inner(next((value[key] for key in _RESPONSES if value.get(key)), None))
-    response = told if _answers(told) else _plain_answer(request, told)
+    told = answers_of(next((value[key] for key in _RESPONSES if value.get(key)), None))
+    response = told if is_answered(told) else _plain_answer(request, told)
     if response is None:
-        response = value if _answers(value) else None
+        response = value if is_answered(value) else None
 
     if response is None or request is None:
         return None
@@ -67,7 +69,7 @@ def _plain_answer(request: Any, told: Any) -> Object | None:
     return told if isinstance(told, dict) and speaker_of(told) == "assistant" else None
 
 
-def _inner(value: Any) -> Any:
+def answers_of(value: Any) -> Any:
     """A side without its envelope: `{status_code, body}`, or JSON text; a stream as the answer that
     it adds up to.
     """
@@ -85,7 +87,7 @@ def _whole(value: Any) -> Any:
 
 
 def _asks(value: Any) -> bool:
-    value = _inner(value)
+    value = answers_of(value)
     if not isinstance(value, dict):
         return False
     if isinstance(value.get("contents"), list) or chat_of(value) is not None:
@@ -94,7 +96,7 @@ def _asks(value: Any) -> bool:
     return isinstance(items, str | list) and ("model" in value or "output" in value)
 
 
-def _answers(value: Any) -> bool:
+def is_answered(value: Any) -> bool:
     """Whether a value is a response of one of the APIs."""
     if not isinstance(value, dict):
         return False
@@ -163,7 +165,7 @@ class _LogReader:
             )
             return
 
-        answers = given(response)
+        answers = _thinned(given(response), response)
         session = next(filter(None, map(partial(_session, value, request), _SESSIONS)), None)
         for place, answer in enumerate(answers):
             part = record if len(answers) == 1 else record.part(f"choices/{place}", answer)
@@ -180,6 +182,18 @@ class _LogReader:
             self.after[response["id"]] = [*messages, *answers[0]]
             if len(self.after) > _REMEMBERED:
                 del self.after[next(iter(self.after))]
+
+
+def _thinned(answers: list[list[Object]], response: Object) -> list[list[Object]]:
+    """The answers, without loss where the provider took results of tools, or thoughts, out of the
+    context that the request shows.
+    """
+    edits = inside(response, "context_management.applied_edits", list) or []
+    if any(str(inside(one, "type")).startswith("clear_") for one in edits):
+        for message in (one for answer in answers for one in answer):
+            if message["role"] == "assistant":
+                message["note"]["mask"] = message["note"].get("mask") or EDITED_MASK
+    return answers
 
 
 def _of_call(value: Object, request: Object, response: Object) -> Object:

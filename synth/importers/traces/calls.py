@@ -10,11 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from synth.importers.actions.reading import read_actions
 from synth.importers.attempt import OPEN_END, End, count_labels, entry
 from synth.importers.chats.columns import parsed
+from synth.importers.contexts.compaction import CONTINUED, answered_in, goes_on
 from synth.importers.conversation import ConversationBuilder, counted, goal_of, usage_of
+from synth.importers.hosted.searches import BESIDE
 from synth.importers.records import (
     UNEXPECTED,
     Entry,
@@ -118,7 +121,8 @@ def _closed(
     if all(call.order is not None for call in calls):
         calls = sorted(calls, key=lambda call: _moment(str(call.order)))
 
-    for chain in chained(calls):
+    parts = ((call, part) for call in calls for part in answered_in(call.sent, call.given))
+    for chain in chained([replace(call, sent=sent, given=given) for call, (sent, given) in parts]):
         last = chain.calls[-1]
         try:
             yield _entry(name, chain, settings, notes)
@@ -149,8 +153,8 @@ def chained(calls: Sequence[ModelCall]) -> list[_Chain]:
             del by_end[len(before.keys), _prefixes(before.keys)[-1]]
 
         # what was sent is a copy of what came back: the original has its usage and thoughts
-        before.messages += call.sent[len(before.messages) :] + call.given
-        before.keys = sent + [message_key(one) for one in call.given]
+        before.messages += call.sent[len(before.keys) :] + call.given
+        before.keys = sent + [message_key(one) for one in call.given if not one.get(BESIDE)]
         before.calls.append(call)
         by_end[len(before.keys), _prefixes(before.keys)[-1]] = before
 
@@ -180,8 +184,7 @@ def _prefixes(keys: Sequence[str]) -> list[str]:
 def _entry(name: str, chain: _Chain, settings: ImportSettings, notes: TraceNotes) -> Entry:
     """The trajectory of a chain; a group's own verdict is that of its last call that has one."""
     calls, last = chain.calls, chain.calls[-1]
-    builder = ConversationBuilder()
-    builder.messages = chain.messages
+    builder = ConversationBuilder.of(chain.messages)
     read_actions(builder.messages)
     given = {id(one) for call in calls for one in call.given}
 
@@ -202,6 +205,7 @@ def _entry(name: str, chain: _Chain, settings: ImportSettings, notes: TraceNotes
         record,
         name,
         conversation,
+        env=f"{name}/{CONTINUED}" if goes_on(chain.messages) else None,
         goal=goal_of(conversation),
         task={"env_config": {"system_prompt": content_hash(prompt)}},
         passed=settings.passed(reward) if passed is None else passed,

@@ -4,19 +4,19 @@ Gemini, or a framework's own record of them.
 
 from typing import Any
 
-from synth.importers.agents.response_items import ResponseItems
+from synth.importers.agents.response_items import ITEM_TYPES, ResponseItems
 from synth.importers.attempt import End, end_of
 from synth.importers.chats.columns import is_chat, parsed
 from synth.importers.chats.dialogue import dialogue
 from synth.importers.chats.tools import tools_of
 from synth.importers.chats.words import ENDS
+from synth.importers.hosted.searches import searched
 from synth.importers.records import Object, inside, is_object
 from synth.importers.traces.calls import used
 
 _SYSTEM = ("system", "instructions", "system_prompt", "systemInstruction", "system_instruction")
 _SENT = ("messages", "contents", "input", "prompt", "input_messages", "chat_history")
 _GIVEN = ("choices", "output", "candidates", "generations", "content", "message", "messages")
-_ITEM_TYPES = ("function_call", "function_call_output", "reasoning", "message", "custom_tool_call")
 _PARAMETERS = (
     *("model_parameters", "modelParameters", "optional_params", "invocation_params"),
     *("parameters", "params", "generation_config", "generationConfig"),
@@ -81,7 +81,7 @@ def given(value: Any) -> list[list[Object]]:
         told = (one.get("message") or one.get("delta") or one for one in held)
         return [_one(one) for one in told]
     if key == "candidates" and isinstance(held, list):
-        return [_one(one.get("content") or {}) for one in held]
+        return [[*searched(one), *_one(one.get("content") or {})] for one in held]
     if key == "generations" and isinstance(held, list):
         flat = held[0] if held and isinstance(held[0], list) else held
         return [_one(one.get("message") or one) for one in flat]
@@ -125,7 +125,7 @@ def _is_items(value: list[Any]) -> bool:
     """Whether a list holds items of the Responses API, and no chat messages."""
     return any(
         is_object(one, type=str)
-        and one["type"] in _ITEM_TYPES
+        and one["type"] in ITEM_TYPES
         and ("role" not in one or one["type"] == "message")
         and not ("id" in one and "content" not in one and one["type"] == "message")
         for one in value
@@ -134,9 +134,9 @@ def _is_items(value: list[Any]) -> bool:
 
 def _items(value: list[Any]) -> list[Object]:
     items = ResponseItems(is_harness=lambda text: False)
-    unknown = [one.get("type") for one in value if not items.add(one)]
-    if unknown:
-        raise ValueError(f"response item of unknown type {unknown[0]!r}")
+    for one in value:
+        if not items.add(one):
+            items.leave(one)
     return items.chat.messages
 
 
@@ -152,10 +152,21 @@ def about(request: Any, response: Any) -> Object:
 
     return {
         "model": next((one for one in models if isinstance(one, str) and one), None),
-        "tools": tools_of(next(filter(None, declared), ())),
+        "tools": (*tools_of(next(filter(None, declared), ())), *_listed(asked, answered)),
         "sampling": {key: asked[key] for key in _SAMPLING if asked.get(key) is not None},
         **_ended(answered),
     }
+
+
+def _listed(*sides: Object) -> tuple[Object, ...]:
+    """The tools of servers that the provider asked for them."""
+    items = [one for side in sides for key in ("input", "output") for one in _list(side.get(key))]
+    found = [one for one in items if is_object(one, tools=list, server_label=str)]
+    return tuple(tool for one in found for tool in tools_of(one["tools"]))
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _ended(response: Object) -> dict[str, End]:

@@ -5,7 +5,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain
 
-from synth.schemas import Observation, Scalar, Source, ToolCall, Trajectory, Turn, canonical_json
+from synth.schemas import (
+    PROVIDER_MASK,
+    Observation,
+    Scalar,
+    Source,
+    ToolCall,
+    Trajectory,
+    Turn,
+    canonical_json,
+)
 from synth.text.provenance.arguments import (
     Argument,
     all_permitted,
@@ -70,18 +79,21 @@ class _Episode:
         self.findings: list[ArgumentFinding] = []
         self.choices: list[Choice] = []
         self.calls = [
-            [(call, self._judged(call)) for call in turn.tool_calls] for turn in trajectory.turns
+            [(call, self._judged(call, turn)) for call in turn.tool_calls]
+            for turn in trajectory.turns
         ]
         self.taken = defaultdict[str, set[str]](set)
         """What each tool was called for in the whole trajectory."""
         for call, arguments in chain.from_iterable(self.calls):
             self.taken[call.name] |= _texts(arguments)
 
-    def _judged(self, call: ToolCall) -> list[Argument]:
-        """The scalars of an effectful call whose arguments can be read."""
+    def _judged(self, call: ToolCall, turn: Turn) -> list[Argument]:
+        """The scalars of an effectful call whose arguments can be read; what the provider ran (a
+        search, a sandbox) changes nothing of the user's.
+        """
         tool = self.tools.get(call.name)
         acts = changes(call.name, tool) if self.effectful is None else self.effectful(call.name)
-        if call.parse_error is not None:
+        if call.parse_error is not None or turn.mask == PROVIDER_MASK:
             return []
 
         found = list(scalars(call.parsed(), parameters(tool)))

@@ -172,7 +172,9 @@ def test_a_compaction_begins_a_stretch_that_opens_with_what_replaced_the_history
             said("assistant", "No c."),
         ],
     )
+    # what the user had asked stays beside the summary
     assert [(o.source, o.content) for o in after.trajectory.opening] == [
+        (Source.USER, "What is in a and b?"),
         (Source.ENVIRONMENT, "Summary: A."),
         (Source.USER, "And c?"),
     ]
@@ -192,7 +194,7 @@ def test_turns_that_rest_on_an_encrypted_summary_or_a_providers_tool_carry_no_lo
             said("assistant", "C."),
         ],
     )
-    assert [t.mask for t in before.trajectory.turns] == [None, "unread_block"]
+    assert [t.mask for t in before.trajectory.turns] == [None, "provider_run"]
     assert [t.mask for t in after.trajectory.turns] == ["after_unseen_content"]
 
 

@@ -304,7 +304,11 @@ def test_what_the_model_did_not_write_or_show_carries_no_loss(tmp_path: Path) ->
     ]
     (found,), _ = read_document(tmp_path, log(sample(messages=messages, events=[])))
     turns = found.trajectory.turns
-    assert [t.mask for t in turns] == ["dataset_input", "unread_block", "after_unseen_content"]
+    assert [t.mask for t in turns] == [
+        "dataset_input",
+        "provider_run",
+        *2 * ["after_unseen_content"],
+    ]
     assert (turns[0].sampled_by, turns[0].observations[0].content) == (
         SampledBy.CANNED,
         "And this?\n[image left out on import]",

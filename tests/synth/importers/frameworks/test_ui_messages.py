@@ -147,7 +147,7 @@ def test_what_is_not_understood_in_an_answer_is_noted_kept_and_no_example(
     "beside",
     [
         {"tools": [{"name": "find", "parameters": {"type": "object"}, "description": "Finds."}]},
-        {"annotations": [{"type": "url_citation", "url_citation": {"url": "u"}}]},
+        {"annotations": []},
         {"usage": {"input": 3, "output": 4}, "name": "helper"},
     ],
 )

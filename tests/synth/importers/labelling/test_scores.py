@@ -89,6 +89,46 @@ def test_yes_and_no_answer_any_question_and_are_no_verdict(tmp_path: Path) -> No
 ANSWERS = (("a", "True"), ("b", "False"))
 
 
+@pytest.mark.parametrize("name", ["label", "Result", "outcome", "target"])
+def test_a_name_that_anything_may_have_is_no_verdict_for_yes_and_no(
+    tmp_path: Path, name: str
+) -> None:
+    arms = [trace(one, score(name, value)) for one, value in (("a", 1), ("b", 0))]
+    found, tally = taken(tmp_path, arms)
+    assert set(found.values()) == {"unknown"}
+    assert f"--column success=scores.{name}" in tally.verdicts[0]
+
+    (tmp_path / "both").mkdir()  # beside a verdict it is told too, and not taken
+    rows = [trace("a", score(name, 0), score("resolved", 1)), trace("b", score(name, 1))]
+    found, tally = taken(tmp_path / "both", rows)
+    assert found == {"a": "success", "b": "unknown"}
+    assert f"--column success=scores.{name}" in tally.verdicts[1]
+
+    (tmp_path / "words").mkdir()  # what says it in words needs no name
+    told = [trace(one, score(name, None, stringValue=said)) for one, said in WORDS]
+    rows = [row | {"scores": [*row["scores"], score("polite", 1)]} for row in told]
+    assert taken(tmp_path / "words", rows)[0] == {"a": "success", "b": "failure"}
+
+
+def test_a_general_column_of_labels_is_told(tmp_path: Path) -> None:
+    beside = tmp_path / "labels.csv"
+    beside.write_text("trace_id,label,solved\na,0,1\n")
+    found, tally = taken(tmp_path, [trace("a")], labels=[beside])
+    assert (found, list(tally.labels.notes())) == ({"a": "success"}, [])
+
+    (tmp_path / "alone").mkdir()
+    beside.write_text("trace_id,label,arm\na,0,1\n")
+    found, tally = taken(tmp_path / "alone", [trace("a")], labels=[beside])
+    assert found == {"a": "failure"}
+    assert list(tally.labels.notes()) == [
+        "column 'label' is taken for the verdict of 1; --column success=NAME takes another one"
+    ]
+    (tmp_path / "named").mkdir()
+    columns = {"success": "arm"}
+    found, tally = taken(tmp_path / "named", [trace("a")], labels=[beside], columns=columns)
+    assert (found, list(tally.labels.notes())) == ({"a": "success"}, [])
+
+
 def test_a_verdict_can_be_left_a_score(tmp_path: Path) -> None:
     found, tally = taken(tmp_path, [trace("a", score("resolved", 1))], columns={"success": "-"})
     assert (found, tally.verdicts) == ({"a": "unknown"}, ())

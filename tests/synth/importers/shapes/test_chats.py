@@ -236,6 +236,15 @@ def test_an_image_leaves_a_note_and_masks_what_follows(tmp_path: Path) -> None:
     assert found.trajectory.turns[0].mask == "after_unseen_content"
 
 
+@pytest.mark.parametrize("target", ["Graz", 1, True, {"at": "Graz"}])
+def test_a_target_of_another_chat_is_no_verdict_and_refuses_nothing(
+    tmp_path: Path, target: Any
+) -> None:
+    (found,), bad = read_document(tmp_path, {"messages": CHAT, "target": target})
+    assert bad == []
+    assert found.trajectory.outcome == "unknown"
+
+
 @pytest.mark.parametrize(
     ("claims", "outcome"),
     [

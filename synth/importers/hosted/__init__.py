@@ -1,0 +1,1 @@
+"""Tools that the provider of a model ran within the call."""
