@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from synth.importers.agents.response_items import are_items
 from synth.importers.files.decompression import DAMAGE, Known, Unpacked, unpacked
 from synth.importers.files.folders import files
 from synth.importers.files.json_records import records
@@ -179,8 +180,10 @@ def _unrecognised(
         file.verdicts = are_verdicts(first[0].value)
         yield _unknown(whole, first[0].value)
         return
-    file.seen = f"messages: one chat of messages; {shape(first[0].value)}"
-    yield from importer("messages").read(messages, settings)
+    items = are_items([one.value for one in first])
+    name, what = ("openai_responses", "items") if items else ("messages", "messages")
+    file.seen = f"{name}: one chat of {what}; {shape(first[0].value)}"
+    yield from importer(name).read(messages, settings)
 
 
 def _reader(

@@ -3,7 +3,7 @@ world is one assistant message.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any
 
@@ -26,6 +26,15 @@ ITEM_TYPES = frozenset(
     ["message", *_KINDS["outputs"], *_KINDS["calls"], *_KINDS["hosted"], *chain(*_OTHERS.values())]
 )
 """The types of items that are known."""
+
+
+def are_items(values: Sequence[Any]) -> bool:
+    """Whether all values are items, or messages among them, and one is more than a message."""
+    known = (
+        is_object(one) and one.get("type", "message" if "role" in one else None) in ITEM_TYPES
+        for one in values
+    )
+    return all(known) and any(one.get("type", "message") != "message" for one in values)
 
 
 class ResponseItems:

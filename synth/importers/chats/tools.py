@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from synth.importers.actions.markup import json_or_python
-from synth.importers.records import Object
+from synth.importers.records import Object, is_object
 
 _TAGGED = re.compile(r"<tools>(?P<tools>.*?)</tools>", re.DOTALL)
 _PARAMETERS = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema", "args_schema")
@@ -33,6 +33,14 @@ def tools_in_text(text: str | None) -> tuple[Object, ...]:
             if listed and all(isinstance(one.get("function"), dict) for one in listed):
                 return listed
     return ()
+
+
+def tools_in_items(*sides: Object) -> tuple[Object, ...]:
+    """The schemas of servers whose tools a provider listed among the items of a call."""
+    held = (side.get(key) for side in sides for key in ("input", "output"))
+    items = [one for value in held if isinstance(value, list) for one in value]
+    listed = (one["tools"] for one in items if is_object(one, tools=list, server_label=str))
+    return tuple(tool for tools in listed for tool in tools_of(tools))
 
 
 def _read(value: Any) -> Iterator[Object]:

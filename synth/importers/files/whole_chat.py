@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from synth.importers.agents.response_items import are_items
 from synth.importers.chats.columns import is_chat
 from synth.importers.records import Record, Rejection, is_object
 
@@ -22,7 +23,8 @@ def whole_chat(
     """The chats of a file, each as one record; None where its `first` records are no messages. A
     message that cannot be read refuses the file: nobody knows what it said. `broken`: one before was.
     """
-    if len(first) < 2 or not is_chat([one.value for one in first]):
+    values = [one.value for one in first]
+    if len(first) < 2 or not (is_chat(values) or are_items(values)):
         return None
     if broken:
         return iter([whole.rejected("bad_record", _LOST)])

@@ -4,7 +4,7 @@ Completion. The model was shown pages that no log holds.
 
 from typing import Any
 
-from synth.importers.conversation import ConversationBuilder, tool_call
+from synth.importers.conversation import UNREAD_MASK, ConversationBuilder, tool_call
 from synth.importers.hosted.shown import note_of, shown
 from synth.importers.records import Object, inside
 from synth.schemas import PROVIDER_MASK
@@ -41,6 +41,36 @@ def _add(chat: ConversationBuilder, name: str, asked: Object, told: Any, kind: s
 
 def _first(holder: Any, keys: tuple[str, ...]) -> Any:
     return next((found for key in keys if (found := inside(holder, key))), None)
+
+
+def executed(message: Any) -> list[Object]:
+    """The tools that a system of the provider ran before its answer (Groq's compound), as calls
+    with results.
+    """
+    chat = ConversationBuilder()
+    for one in inside(message, "executed_tools", list) or ():
+        name = inside(one, "name", str) or inside(one, "type", str)
+        if name is None:
+            continue
+        call = tool_call(None, name, one.get("arguments"))
+        chat.answer(calls=[call], mask=PROVIDER_MASK, raw=[one])
+        chat.result(shown(one.get("output")), name=name)
+    return [one | {BESIDE: True} for one in chat.messages]
+
+
+def resting_on(messages: list[Object], response: Object) -> list[Object]:
+    """An answer beside which the response names pages that it rests on (Perplexity, xAI): none of
+    them is in the log, and it carries no loss.
+    """
+    keys = ("search_results", "citations")
+    held = [{"type": key, key: response[key]} for key in keys if response.get(key)]
+    for message in messages if held else ():
+        note = message["note"]
+        if message["role"] == "assistant" and not note.get("mask"):
+            before = note.get("raw") or []
+            note["raw"] = [*(before if isinstance(before, list) else [before]), *held]
+            note["mask"] = UNREAD_MASK
+    return messages
 
 
 def cited(message: Object) -> Any:

@@ -4,13 +4,13 @@ Gemini, or a framework's own record of them.
 
 from typing import Any
 
-from synth.importers.agents.response_items import ITEM_TYPES, ResponseItems
+from synth.importers.agents.response_items import ITEM_TYPES, ResponseItems, are_items
 from synth.importers.attempt import End, end_of
 from synth.importers.chats.columns import is_chat, parsed
 from synth.importers.chats.dialogue import dialogue
-from synth.importers.chats.tools import tools_of
+from synth.importers.chats.tools import tools_in_items, tools_of
 from synth.importers.chats.words import ENDS
-from synth.importers.hosted.searches import searched
+from synth.importers.hosted.searches import executed, resting_on, searched
 from synth.importers.records import Object, inside, is_object
 from synth.importers.traces.calls import used
 
@@ -79,7 +79,7 @@ def given(value: Any) -> list[list[Object]]:
     held = parsed(value[key]) if key is not None else None
     if key == "choices" and isinstance(held, list):
         told = (one.get("message") or one.get("delta") or one for one in held)
-        return [_one(one) for one in told]
+        return [[*executed(one), *resting_on(_one(one), value)] for one in told]
     if key == "candidates" and isinstance(held, list):
         return [[*searched(one), *_one(one.get("content") or {})] for one in held]
     if key == "generations" and isinstance(held, list):
@@ -110,10 +110,12 @@ def _one(message: Any) -> list[Object]:
 
 
 def held_items(value: Any) -> list[Object] | None:
-    """The messages of a request to the Responses API whose own input holds what the model answered:
-    a conversation that was kept as the client sent it.
+    """The messages of a request to the Responses API whose own input holds what the model answered,
+    or of such an input alone: a conversation that was kept as the client sent it.
     """
     items = value.get("input") if is_object(value, input=list) else None
+    if isinstance(value, list) and are_items(value):
+        items = value
     if not items or not (_is_items(items) or is_chat(items)):
         return None
     answers = {"function_call", "reasoning", "custom_tool_call"}
@@ -152,21 +154,10 @@ def about(request: Any, response: Any) -> Object:
 
     return {
         "model": next((one for one in models if isinstance(one, str) and one), None),
-        "tools": (*tools_of(next(filter(None, declared), ())), *_listed(asked, answered)),
+        "tools": (*tools_of(next(filter(None, declared), ())), *tools_in_items(asked, answered)),
         "sampling": {key: asked[key] for key in _SAMPLING if asked.get(key) is not None},
         **_ended(answered),
     }
-
-
-def _listed(*sides: Object) -> tuple[Object, ...]:
-    """The tools of servers that the provider asked for them."""
-    items = [one for side in sides for key in ("input", "output") for one in _list(side.get(key))]
-    found = [one for one in items if is_object(one, tools=list, server_label=str)]
-    return tuple(tool for one in found for tool in tools_of(one["tools"]))
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _ended(response: Object) -> dict[str, End]:
