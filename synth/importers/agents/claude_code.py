@@ -8,10 +8,9 @@ back on are rejections. The logs hold neither the system prompt nor the tools.
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
-from synth.importers.agents.claude_code_lines import Line
+from synth.importers.agents.claude_code_lines import Line, is_streamed, line_of
 from synth.importers.agents.claude_code_threads import stretches
 from synth.importers.attempt import OPEN_END, count_labels, entry
 from synth.importers.contexts.compaction import CONTINUED
@@ -55,6 +54,8 @@ def recognises(value: Any) -> bool:
     if not is_object(value, type=str):
         return False
 
+    if is_streamed(value):
+        return True
     if value["type"] in (*_SPEAKS, "system", "progress", "attachment"):
         return "sessionId" in value and ("uuid" in value or "parentUuid" in value)
     return WORDS["claude_code"]["before"].get(value["type"]) in value
@@ -67,7 +68,7 @@ def trajectories(records: Records, settings: ImportSettings) -> Iterator[Entry]:
 
     def take(record: Record) -> Rejection | None:
         files.append(record.file)
-        line = msgspec.convert(record.value, Line)
+        line = line_of(record.value)
         if line.type == "summary" and line.message is not None:  # older versions'
             line.type, line.is_compact_summary = "user", True
         speaks = line.type in _SPEAKS
@@ -78,7 +79,7 @@ def trajectories(records: Records, settings: ImportSettings) -> Iterator[Entry]:
             raise ValueError(f"a line of type {line.type!r} without message")
 
         line.message = line.message if speaks else None
-        if speaks or line.uuid is not None:
+        if speaks or line.is_boundary or line.uuid is not None:
             lines.append(replace(record, value=line))
         return None
 

@@ -4,7 +4,9 @@ from typing import Any
 
 import msgspec
 
-from synth.importers.records import Object, inside
+from synth.importers.records import Object, inside, is_object
+
+_STREAMED = ("user", "assistant", "system")
 
 
 class ThreadMessage(msgspec.Struct):
@@ -40,6 +42,8 @@ class Line(msgspec.Struct, rename="camel"):
     microcompact_metadata: Object | None = None
     snip_metadata: Object | None = None
     message: ThreadMessage | None = None
+    stream: str | None = None
+    """The session whose stream it is of: nothing else says what it follows."""
     copied: bool = False
     """Whether it stands in a stretch before this one too."""
 
@@ -70,3 +74,30 @@ class Line(msgspec.Struct, rename="camel"):
         listed = listed or inside(told, "preservedMessages.uuids", list)
         ends = (inside(told, f"preservedSegment.{key}", str) for key in ("headUuid", "tailUuid"))
         return listed or list(filter(None, ends))
+
+
+def is_streamed(value: Any) -> bool:
+    """Whether a line is of the stream that the program prints (`--output-format stream-json`)."""
+    told = is_object(value, type=str, session_id=str) and value["type"] in _STREAMED
+    return told and ("parent_tool_use_id" in value or "subtype" in value)
+
+
+def line_of(value: Any) -> Line:
+    """A line; one of the stream names no line before it, but the call that its sub-agent is."""
+    if not is_object(value, session_id=str) or "sessionId" in value:
+        return msgspec.convert(value, Line)
+
+    parent = value.get("parent_tool_use_id")
+    return msgspec.convert(
+        {
+            "type": value.get("type"),
+            "subtype": value.get("subtype"),
+            "message": value.get("message"),
+            "isMeta": value.get("isSynthetic"),
+            "isSidechain": parent is not None,
+            "agentId": parent,
+            "compactMetadata": value.get("compact_metadata"),
+            "stream": value["session_id"],
+        },
+        Line,
+    )

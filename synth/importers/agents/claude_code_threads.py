@@ -68,12 +68,12 @@ def _tree(lines: Sequence[Line]) -> Any:
     """
     tree: Any = nx.DiGraph()
     places = {line.uuid: index for index, line in enumerate(lines) if line.uuid}
-    last: dict[tuple[bool, str | None], int] = {}
+    last: dict[tuple[bool, str | None, str | None], int] = {}
 
     for index, line in enumerate(lines):
         tree.add_node(index)
         is_side = bool(line.is_sidechain)
-        strand = (is_side, line.agent_id if is_side else None)
+        strand = (is_side, line.agent_id if is_side else None, line.stream)
         named = line.parent_uuid or line.logical_parent_uuid
         parent = places.get(named or "", index)
 

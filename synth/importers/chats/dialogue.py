@@ -84,11 +84,19 @@ def _answered(chat: ConversationBuilder, one: Said, message: Object) -> None:
         written = text if not raw else [*raw, {"type": "text", "text": text}]
         text = (text or "")[inline.end() :] or None
 
+    if one.answers and not (one.texts or one.calls or one.thoughts):  # of calls before it
+        _results(chat, one)
+        return
+
     about: Object = {"mask": _unweighted(message) or one.mask, "raw": written}
     chat.answer(text, thought=thought, calls=one.calls, **about)
     if one.name is not None:
         chat.messages[-1]["name"] = one.name
 
+    _results(chat, one)
+
+
+def _results(chat: ConversationBuilder, one: Said) -> None:
     for answer in one.answers:
         chat.result(answer.content, answer.call_id, name=answer.name, error=answer.error)
 

@@ -10,7 +10,12 @@ from synth.importers.records import Object, is_object
 
 Chunks = Sequence[Object]
 _TEXTS = ("content", "reasoning_content", "reasoning", "refusal")
-_DELTAS = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
+_DELTAS = {
+    "text_delta": "text",
+    "thinking_delta": "thinking",
+    "signature_delta": "signature",
+    "compaction_delta": "content",
+}
 _LAST = ("response.completed", "response.incomplete", "response.failed")
 
 
@@ -114,7 +119,7 @@ def _grow(block: Object, delta: Object) -> None:
     block["pieces"] += delta.get("partial_json") or ""
     key = _DELTAS.get(delta.get("type", ""))
     if key is not None:
-        block[key] = (block.get(key) or "") + delta.get(key, "")
+        block[key] = (block.get(key) or "") + (delta.get(key) or "")
 
 
 def _ended(block: Object) -> Object:

@@ -454,6 +454,58 @@ def test_parts_of_what_a_user_said_are_one_message(tmp_path: Path) -> None:
     ]
 
 
+def streamed(kind: str, content: Any, parent: str | None = None, **more: Any) -> dict[str, Any]:
+    """A line of what the program prints as it runs."""
+    message = {"role": kind, "content": content, **({"id": more.pop("id")} if "id" in more else {})}
+    about = {"session_id": more.pop("session", "s1"), "parent_tool_use_id": parent}
+    return {"type": kind, "message": message, **about, **more}
+
+
+def test_the_stream_that_the_program_prints_is_a_session_too(tmp_path: Path) -> None:
+    def call(name: str, tool: str) -> dict[str, Any]:
+        return {"type": "tool_use", "id": name, "name": tool, "input": {}}
+
+    def gave(name: str, words: str) -> list[dict[str, Any]]:
+        return [{"type": "tool_result", "tool_use_id": name, "content": words}]
+
+    boundary = {"type": "system", "subtype": "compact_boundary", "session_id": "s1"}
+    lines = [
+        {"type": "system", "subtype": "init", "session_id": "s1", "tools": ["Task"]},
+        streamed("user", "Count."),
+        streamed("assistant", [text("I ask.")], id="m1"),
+        streamed("assistant", [call("t1", "Task")], id="m1"),
+        streamed("user", "count", "t1"),
+        streamed("assistant", [call("t2", "Bash")], "t1", id="m2"),
+        streamed("user", gave("t2", "3"), "t1"),
+        streamed("user", gave("t1", "3 files")),
+        boundary | {"compact_metadata": {"trigger": "auto"}},
+        streamed("user", "Summary.", isSynthetic=True),
+        streamed("assistant", [text("Three.")], id="m3"),
+        {"type": "result", "subtype": "success", "session_id": "s1", "result": "Three."},
+        {"type": "system", "subtype": "init", "session_id": "s2", "tools": []},
+        streamed("user", "Another?", session="s2"),
+        streamed("assistant", [text("Yes.")], session="s2", id="m4"),
+    ]
+    found, rejected = read_lines(tmp_path, lines)
+    assert rejected == []
+    told = [
+        (
+            one.trajectory.env,
+            [(heard.source, heard.content) for heard in one.trajectory.opening],
+            [turn.content for turn in one.trajectory.turns],
+        )
+        for one in found
+    ]
+    assert told == [
+        ("claude_code", [(Source.USER, "Count.")], ["I ask."]),
+        ("claude_code/continued", [(Source.ENVIRONMENT, "Summary.")], ["Three."]),
+        ("claude_code/subagent", [(Source.USER, "count")], [None]),
+        ("claude_code", [(Source.USER, "Another?")], ["Yes."]),
+    ]
+    assert [call.name for call in found[0].trajectory.turns[0].tool_calls] == ["Task"]
+    assert [one.content for one in found[2].trajectory.turns[0].observations] == ["3"]
+
+
 def test_a_summary_in_a_line_of_its_own_kind_opens_the_stretch(tmp_path: Path) -> None:
     lines = kept_lines()
     lines[4] = line("system", "b", None, subtype="compact_boundary", logicalParentUuid="a2")

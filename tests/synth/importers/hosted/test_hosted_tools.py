@@ -180,6 +180,27 @@ def test_what_is_encrypted_is_noted_and_errors_are_errors(tmp_path: Path) -> Non
     assert found.trajectory.turns[1].mask is None
 
 
+def test_a_result_that_comes_with_the_next_response_answers_the_call_before_it(
+    tmp_path: Path,
+) -> None:
+    def call(messages: list[Any], *blocks: Any) -> dict[str, Any]:
+        response = {"type": "message", "role": "assistant", "model": "m", "stop_reason": "x"}
+        return {"request": {"model": "m", "messages": messages}, "response": response} | {
+            "response": response | {"content": list(blocks)}
+        }
+
+    asked = {"type": "server_tool_use", "id": "s", "name": "code", "input": {}}
+    gave = {"type": "code_execution_tool_result", "tool_use_id": "s", "content": {"stdout": "2"}}
+    person = {"role": "user", "content": ASKED}
+    paused = {"role": "assistant", "content": [text("I run it."), asked]}
+    log = [call([person], text("I run it."), asked), call([person, paused], gave, text("Two."))]
+    ((found,), _) = read_lines(tmp_path, log)
+    assert played(found) == [
+        ("provider_run", "I run it.", [("code", {})], [('{"stdout": "2"}', False)]),
+        (None, "Two.", [], []),
+    ]
+
+
 def test_gemini_ran_code_within_the_answer_and_searched_beside_it(tmp_path: Path) -> None:
     code = {"executableCode": {"language": "PYTHON", "code": "print(2)"}}
     gave = {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "2\n"}}
