@@ -14,6 +14,7 @@ _CUT = {
     "context": ", one row per run of turns with loss, what stands before them in the prompt",
     "per_turn": ", one row per turn with loss",
 }
+_BEGUN = ", one row per trajectory, up to its first turn without loss"
 _TOP = 20  # values named per table
 _SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M")
 """The Hub's names for numbers of up to three digits, of four, and so on."""
@@ -59,7 +60,7 @@ def card(tally: ExportCounts, files: Collection[str]) -> str:
         f"# {tally.kind.title}",
         "",
         f"{tally.rows} rows{_loss(tally)}; form "
-        f"{tally.form.name}{_CUT[tally.unroll]}. "
+        f"{tally.form.name}{_BEGUN if tally.form.begun else _CUT[tally.unroll]}. "
         f"{tally.kind.one_row}",
         "",
         "## Training" if shards else "## Reading",

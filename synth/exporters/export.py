@@ -188,10 +188,26 @@ def tally_for(
 
         if form.context is not None:
             cut = ExportCounts(kind, settings, form.context, say, context=True)
-            if settings.student is None or _fits_whole(cut.anew(), rows):
+            if _keeps_as_much(cut, form, rows):
                 return cut
 
     return ExportCounts(kind, settings, form.per_turn, say, per_turn=True)
+
+
+def _keeps_as_much(cut: ExportCounts, form: Form, rows: Rows) -> bool:
+    """Whether rows that were cut behind turns without loss hold all that a row per turn would."""
+    if not cut.form.begun:
+        return cut.settings.student is None or _fits_whole(cut.anew(), rows)
+    if form.per_turn is None:
+        return True
+
+    each = ExportCounts(cut.kind, cut.settings, form.per_turn, cut.say, per_turn=True)
+    held = []
+    for tally in (cut.anew(), each):
+        for _ in records(rows(tally), tally):
+            pass
+        held.append(tally.counts["trained_turns"])
+    return held[0] >= held[1]
 
 
 def _cannot(kind: Kind, form: Form, unroll: Unroll) -> str:

@@ -97,7 +97,8 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
 
     A column raises `NotRepresentableError` for a row that has no place in the form. `guide` is the
     section of the card that says how to use the rows. `per_turn`: the form of rows that hold one
-    turn with loss each; `context`: of whole rows that begin with turns without loss. `arguments`:
+    turn with loss each; `context`: of whole rows that begin with turns without loss, or, where a
+    form is `begun`, that end before the first of these: what is behind one is left out. `arguments`:
     of calls, as the consumer wants them; `holds`: whether its loader gives a JSON value back
     unchanged. `masks`: whether it can say that a turn carries no loss; `joins`: whether it is
     written from messages, in which answers can be joined. `layout`: rows in parquet shards, in one
@@ -113,6 +114,7 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
     guide: str
     per_turn: "Form | None" = None
     context: "Form | None" = None
+    begun: bool = False
     arguments: Arguments = "json"
     holds: Callable[[Any], bool] = lambda value: True
     masks: bool = False

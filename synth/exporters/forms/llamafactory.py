@@ -143,6 +143,15 @@ def _lost_of_label(evidence: str, row: Any) -> tuple[str, ...]:
     return (evidence, *lost([*row.prompt, *row.answers]))
 
 
+def _up_to_first_without_loss(row: Any) -> list[Message]:
+    """The messages up to the last one that carries loss. Raises `NotRepresentableError` where a
+    turn without loss stands before that.
+    """
+    if row.masked:
+        raise NotRepresentableError("behind_a_turn_without_loss")
+    return up_to_last_loss(row)
+
+
 def _lost_of_act(row: Any) -> tuple[str, ...]:
     """Of acts of collected trials; what the trials say has its columns."""
     return lost([*row.prompt, *row.answers])
@@ -190,13 +199,11 @@ def _form(
 
 
 # loss on one message alone is a setting of its trainer, which a column cannot say
-_LAST = (
-    "mask_history: true     # loss on the last message of a row alone; it holds for all rows, so\n"
-    "                       # that one trajectory with a turn without loss has all cut per turn\n"
-)
+_LAST = "mask_history: true     # loss on the last message of a row alone; it holds for all rows\n"
 _chat = partial(_form, "sft", up_to_last_loss, loses=_lost_of_chat)
 _labelled = partial(_form, before=lambda row: row.prompt)
-SFT = MEMORY = _chat(per_turn=_chat(also=_LAST, masks=True))
+_begun = partial(_form, "sft", _up_to_first_without_loss, loses=_lost_of_chat, begun=True)
+SFT = MEMORY = _chat(per_turn=_chat(also=_LAST, masks=True), context=_begun())
 DPO = _labelled("dpo", loses=partial(_lost_of_label, EVIDENCE))
 KTO = _labelled(
     "kto",

@@ -177,5 +177,53 @@ def test_a_greeting_that_is_learnt_as_it_is_stands_in_no_prompt(tmp_path: Path) 
 
 
 def test_a_form_without_a_context_says_which_has_one(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="cannot be written with a context; trl can"):
+    with pytest.raises(
+        ConfigError, match="cannot be written with a context; trl, llamafactory can"
+    ):
         export(tmp_path, greeted(), form="axolotl", unroll="context")
+
+
+def answered(*calls: str) -> tuple[Turn, ...]:
+    """Turns with a call each, by their arguments, and a last one in words."""
+    turns = [
+        Turn(
+            index=at,
+            tool_calls=(call(arguments, f"c{at}"),),
+            observations=(result("ok", f"c{at}"),),
+            mask="parse_error" if arguments == "{" else None,
+        )
+        for at, arguments in enumerate(calls)
+    ]
+    return (*turns, Turn(index=len(turns), content="Here."))
+
+
+def test_llamafactory_cuts_the_trajectory_alone_where_rows_of_turns_hold_no_more(
+    tmp_path: Path,
+) -> None:
+    # what is behind arguments that are no object has no place in a row of a turn either
+    broken = trajectory("broken", turns=answered('{"q": 1}', '{"q": 2}', "{", '{"q": 3}'))
+    whole = trajectory("whole", turns=answered('{"q": 4}'))
+    rows, report = export(tmp_path, broken, whole, form="llamafactory", keep_masked=False)
+    assert [len(row["conversations"]) for row in rows] == [4, 4]
+    assert [row["trained_turns"] for row in rows] == [[0, 1], [0, 1]]
+    assert (report.rows, report.trained_turns) == (2, 4)
+    assert report.left_out == {"llamafactory:behind_a_turn_without_loss": 1}
+    told = "1 trajectories end before a turn that must carry no loss"
+    assert any(note.startswith(told) for note in report.notes)
+
+    rows, report = export(
+        tmp_path / "turns", broken, whole, form="llamafactory", keep_masked=False, unroll="per_turn"
+    )
+    assert (report.rows, report.trained_turns) == (4, 4)
+    assert report.left_out == {"llamafactory:broken_arguments": 2}
+
+
+def test_llamafactory_has_a_row_per_turn_where_these_hold_more(tmp_path: Path) -> None:
+    found = (trajectory("r", turns=retry(), pivot_turn=1), trajectory("whole"))
+    rows, report = export(tmp_path, *found, form="llamafactory", keep_masked=False)
+    assert (report.rows, report.trained_turns, dict(report.left_out)) == (4, 4, {})
+    rows, report = export(
+        tmp_path / "begun", *found, form="llamafactory", keep_masked=False, unroll="context"
+    )
+    assert (len(rows), report.trained_turns) == (1, 2)
+    assert report.left_out == {"llamafactory:behind_a_turn_without_loss": 1}
