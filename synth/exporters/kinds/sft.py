@@ -19,6 +19,7 @@ from synth.exporters.kinds.readable import (
 )
 from synth.exporters.kinds.sft_rows import (
     SftRow,
+    assistant_places,
     in_runs,
     loss_characters,
     said_after,
@@ -177,8 +178,9 @@ def chat_counts(row: SftRow, tally: ExportCounts) -> Mapping[str, int]:
 
 
 def _unparsed(row: SftRow) -> int:
-    """Calls with broken arguments that no earlier row of the trajectory holds."""
-    own = row.trajectory.turns[row.since :] if row.turn is None else ()
+    """Calls with broken arguments that the row holds, and no earlier one of the trajectory."""
+    shown = len(assistant_places(row.messages))
+    own = row.trajectory.turns[row.since : shown] if row.turn is None else ()
     return sum(call.parse_error is not None for turn in own for call in turn.tool_calls)
 
 

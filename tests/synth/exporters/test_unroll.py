@@ -208,6 +208,7 @@ def test_llamafactory_cuts_the_trajectory_alone_where_rows_of_turns_hold_no_more
     assert [row["trained_turns"] for row in rows] == [[0, 1], [0, 1]]
     assert (report.rows, report.trained_turns) == (2, 4)
     assert report.left_out == {"llamafactory:behind_a_turn_without_loss": 1}
+    assert report.unparsed_calls == 0
     told = "1 trajectories end before a turn that must carry no loss"
     assert any(note.startswith(told) for note in report.notes)
 
@@ -227,3 +228,9 @@ def test_llamafactory_has_a_row_per_turn_where_these_hold_more(tmp_path: Path) -
     )
     assert (len(rows), report.trained_turns) == (1, 2)
     assert report.left_out == {"llamafactory:behind_a_turn_without_loss": 1}
+
+
+def test_a_broken_call_between_two_rows_is_counted_once(tmp_path: Path) -> None:
+    found = trajectory("broken", turns=answered('{"q": 1}', "{", '{"q": 3}'))
+    _, report = export(tmp_path, found, keep_masked=False)
+    assert (report.rows, report.trained_turns, report.unparsed_calls) == (2, 3, 1)
