@@ -98,13 +98,13 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
     A column raises `NotRepresentableError` for a row that has no place in the form. `guide` is the
     section of the card that says how to use the rows. `per_turn`: the form of rows that hold one
     turn with loss each; `context`: of whole rows that begin with turns without loss, or, where a
-    form is `begun`, that end before the first of these: what is behind one is left out. `arguments`:
-    of calls, as the consumer wants them; `holds`: whether its loader gives a JSON value back
-    unchanged. `masks`: whether it can say that a turn carries no loss; `joins`: whether it is
-    written from messages, in which answers can be joined. `layout`: rows in parquet shards, in one
-    parquet file, in JSON lines (one column, `line`), or each in a file of its own (`name` and
-    `text`); `parted_by`: the column by whose values shards are parted; `beside`: further files by
-    name, from the names of the shards. `read` reads a loaded row as its consumer does, where the
+    form is `begun`, that end before the first of these: what is behind one is left out.
+    `arguments`: of calls, as the consumer wants them; `holds`: whether its loader gives a JSON
+    value back unchanged. `masks`: whether it can say that a turn carries no loss; `joins`: whether
+    it is written from messages, in which answers can be joined. `layout`: rows in parquet shards,
+    in one parquet file, in JSON lines (one column, `line`), or each in a file of its own (`name`
+    and `text`); `parted_by`: the column by whose values shards are parted; `beside`: further files
+    by name, from the names of the shards. `read` reads a loaded row as its consumer does, where the
     student's template renders it. `told`: what a row tells, of which the facts in `lacks` have no
     place; `loses`: what else of a row is lost.
     """
