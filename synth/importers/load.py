@@ -11,9 +11,10 @@ from synth.importers.agents.response_items import are_items
 from synth.importers.files.decompression import DAMAGE, Known, Unpacked, unpacked
 from synth.importers.files.folders import files
 from synth.importers.files.json_records import records
+from synth.importers.files.pieces import joined
 from synth.importers.files.whole_chat import whole_chat
 from synth.importers.files.wrapped import unwrapped, wrapped_format
-from synth.importers.interchange.synth_run import NAME, StoredRun, stored_run, trials
+from synth.importers.interchange.synth_run import NAME, StoredRun, is_run, stored_run, trials
 from synth.importers.nearest import are_verdicts, describes, nearest, saw, shape
 from synth.importers.records import (
     UNEXPECTED,
@@ -80,6 +81,8 @@ def _opened(
         file: Unpacked | StoredRun | Rejection
         if not path.is_dir():
             file = unpacked(path, name, known)
+        elif not is_run(path):
+            file = joined(path, name, known)
         elif format in ("auto", NAME):
             file = stored_run(path, name)
         else:

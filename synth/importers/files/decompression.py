@@ -114,12 +114,12 @@ def unpacked(
 
     try:
         with closing(opener(path)) as stream:
-            return _hashed(stream, partial(opener, path), whole, known, limit)
+            return hashed(stream, partial(opener, path), whole, known, limit)
     except DAMAGE as error:
         return whole.rejected("damaged_file", str(error))
 
 
-def _hashed(
+def hashed(
     stream: Any, again: Callable[[], Any], whole: Record, known: Known, limit: int
 ) -> Unpacked | Rejection:
     """Hashes a stream to its end, and notes at which sizes its hash was that of a known file."""

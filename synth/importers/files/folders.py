@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from synth.importers.files.pieces import are_pieces, is_copy
 from synth.importers.interchange.synth_run import is_run
 from synth.importers.records import Rejection, one_line
 from synth.schemas import printable
@@ -14,7 +15,7 @@ def files(source: Path) -> Iterator[tuple[Path, str] | Rejection]:
     to the folder, and fit to be shown.
 
     Links to folders are followed, once: one that leads to a folder already seen is a rejection. A
-    folder that is a run of synth comes whole, and is not looked into.
+    folder that is a run of synth, or a log with a file for each event, comes whole.
     """
     if not source.is_dir() or is_run(source):
         yield source, printable(source.resolve().name)
@@ -46,7 +47,13 @@ def files(source: Path) -> Iterator[tuple[Path, str] | Rejection]:
 
         # os.walk goes on into those that are left here
         folders.sort()
-        yield from ((Path(folder, name), name_of(Path(folder, name))) for name in sorted(names))
+        if is_copy(Path(folder)):
+            detail = "the events of the folder beside it once more"
+            yield Rejection(name_of(folder), "folder", "folder_again", detail)
+        elif are_pieces(Path(folder), names):
+            yield Path(folder), name_of(folder)
+        else:
+            yield from ((Path(folder, name), name_of(Path(folder, name))) for name in sorted(names))
 
     for error in failed:
         name = name_of(error.filename or source)

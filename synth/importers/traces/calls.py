@@ -122,12 +122,25 @@ def _closed(
         calls = sorted(calls, key=lambda call: _moment(str(call.order)))
 
     parts = ((call, part) for call in calls for part in answered_in(call.sent, call.given))
-    for chain in chained([replace(call, sent=sent, given=given) for call, (sent, given) in parts]):
+    chains = chained([replace(call, sent=sent, given=given) for call, (sent, given) in parts])
+    for chain, inner in zip(chains, _inner(chains, calls), strict=True):
         last = chain.calls[-1]
         try:
-            yield _entry(name, chain, settings, notes)
+            yield _entry(name, chain, settings, notes, inner=inner)
         except (ValueError, *UNEXPECTED) as error:
             yield last.record.rejected("bad_record", explained(error))
+
+
+def _inner(chains: Sequence[_Chain], calls: Sequence[ModelCall]) -> list[bool]:
+    """Which conversations began and ended while another one was under way: a sub-agent's, a call on
+    the side. What is said of the whole is said of the other. Calls without a group are of runs that
+    have nothing to do with each other.
+    """
+    if not (calls and calls[0].group):
+        return [False] * len(chains)
+    at = {id(call.record): place for place, call in enumerate(calls)}
+    spans = [(at[id(one.calls[0].record)], at[id(one.calls[-1].record)]) for one in chains]
+    return [any(a < begun and ended < b for a, b in spans) for begun, ended in spans]
 
 
 def _moment(order: str) -> str:
@@ -181,8 +194,12 @@ def _prefixes(keys: Sequence[str]) -> list[str]:
     return found
 
 
-def _entry(name: str, chain: _Chain, settings: ImportSettings, notes: TraceNotes) -> Entry:
-    """The trajectory of a chain; a group's own verdict is that of its last call that has one."""
+def _entry(
+    name: str, chain: _Chain, settings: ImportSettings, notes: TraceNotes, *, inner: bool
+) -> Entry:
+    """The trajectory of a chain; a group's own verdict is that of its last call that has one, and
+    none of an `inner` conversation's.
+    """
     calls, last = chain.calls, chain.calls[-1]
     builder = ConversationBuilder.of(chain.messages)
     read_actions(builder.messages)
@@ -199,6 +216,7 @@ def _entry(name: str, chain: _Chain, settings: ImportSettings, notes: TraceNotes
     noted, named = notes.of(called)
     marks: list[ImportedLabel] = []
     for mark in (mark for call in (*calls, None) for mark in (call.marks if call else noted)):
+        mark = msgspec.structs.replace(mark, score=None) if inner else mark
         marks += [] if mark in marks else [mark]  # each call of a trace repeats the trace's
 
     return entry(

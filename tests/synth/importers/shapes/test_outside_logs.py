@@ -110,6 +110,22 @@ def test_an_evaluation_of_the_root_is_a_score_of_the_trace(tmp_path: Path, first
     assert found[0].names[:2] == ("t", "r")
 
 
+def test_a_conversation_within_another_one_has_not_its_verdict(tmp_path: Path) -> None:
+    asked = [{"role": "user", "content": "Find a hotel."}]
+    found_one = {"role": "assistant", "content": "The Adler."}
+    rows = [
+        spans(1, CHAT[:2], CHAT[2]),
+        spans(2, asked, found_one),
+        spans(3, CHAT[:4], CHAT[4]),
+        evaluation("fail", 0.0),
+    ]
+    found, _ = read_lines(tmp_path, rows)
+    assert [[one.score for one in each.marks if one.metric == "otel.solved"] for each in found] == [
+        ["solved"],
+        [None],
+    ]
+
+
 def mlflow(*calls: tuple[list[Any], Any], **more: Any) -> dict[str, Any]:
     """A trace with a call of a model for each pair."""
     held = [
