@@ -134,7 +134,7 @@ def _recorded(task: Task, trial: int, turns: Sequence[Turn], verdict: CheckResul
         synthesizer="rollout",
         policy="expert",
         outcome=Outcome.SUCCESS if verdict.passed else Outcome.FAILURE,
-        reward=float(verdict.passed),
+        reward=float(verdict.passed is True),
         termination=Termination.DONE if len(turns) < MOST_TURNS else Termination.AGENT_STOP,
         turns=tuple(turns),
         check_result=verdict,

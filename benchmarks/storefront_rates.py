@@ -27,7 +27,7 @@ async def bot_rates(name: str, tasks: Sequence[Task]) -> list[bool]:
     """Which tasks a bot passes."""
     env = WORLD.open({})
     return [
-        (await play(env, task, BOTS[name], seed=SEED, max_turns=MOST_TURNS)).verdict.passed
+        (await play(env, task, BOTS[name], seed=SEED, max_turns=MOST_TURNS)).verdict.passed is True
         for task in tasks
     ]
 

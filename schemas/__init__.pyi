@@ -11,6 +11,7 @@ from synth.schemas.check import RowPredicate as RowPredicate
 from synth.schemas.check import Scalar as Scalar
 from synth.schemas.check import SubVerdict as SubVerdict
 from synth.schemas.check import Tell as Tell
+from synth.schemas.check import verdict_of as verdict_of
 from synth.schemas.environment import AgentTurn as AgentTurn
 from synth.schemas.environment import Env as Env
 from synth.schemas.environment import EnvSpec as EnvSpec

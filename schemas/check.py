@@ -2,7 +2,7 @@
 what evaluating it gave.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -83,27 +83,36 @@ class Check(StrictRecord, frozen=True):
 
 
 class SubVerdict(StrictRecord, frozen=True):
-    """One part of a check (state, told, refusals, ...): passed or not, and why.
+    """One part of a check (state, told, refusals, ...): passed, failed or undefined (None), and
+    why.
 
     `score` is the share of what the part asks for that holds, 1 where it passed; None where the
     world gives no shares.
     """
 
     name: str
-    passed: bool
+    passed: bool | None
     evidence: tuple[str, ...] = ()
     score: float | None = None
 
 
 class CheckResult(StrictRecord, frozen=True):
-    """What the world's own check said; `facts` = paths that changed since the start, with their
-    final value (None = gone).
+    """What the world's own check said: passed, failed, or undefined (None) where it could not
+    decide, which is no label; `facts` = paths that changed since the start, with their final value
+    (None = gone).
 
     `version` is the check's, so that a corrected one can be told from the one that gave this
     verdict.
     """
 
-    passed: bool
+    passed: bool | None
     parts: tuple[SubVerdict, ...] = ()
     facts: Mapping[str, Any] = msgspec.field(default_factory=dict)
     version: str = ""
+
+
+def verdict_of(parts: Sequence[SubVerdict]) -> bool | None:
+    """Failed as soon as one part failed, undefined as soon as one of the others is, else passed."""
+    verdicts = [part.passed for part in parts]
+
+    return False if False in verdicts else None if None in verdicts else True

@@ -15,7 +15,7 @@ class Release(BaseModel):
     the kind's own list (`[all]`: of every filter). `include_evidence`: also continuations that
     were played to test an act, many of one state. `include_weak`: also labels whose test did not
     confirm them. `include_unverified`: also guided rows that a judge would have to clear of leaks,
-    and none has.
+    and none has, and trajectories of which the world's check could not tell whether they passed.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -260,6 +260,12 @@ class Trajectory(StrictRecord, frozen=True, kw_only=True):
         """Whether its task is kept for measuring: it has a split, and that is not `train`."""
         return self.split not in (None, "train")
 
+    @property
+    def undecided(self) -> bool:
+        """Whether the world's check looked at it and could not tell: neither solved nor failed."""
+        check = self.check_result
+        return self.outcome is Outcome.UNKNOWN and check is not None and check.passed is None
+
     def __post_init__(self) -> None:
         problem = contradiction(self.outcome, self.termination, self.fault, self.reward)
         if problem is not None:

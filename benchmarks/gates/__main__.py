@@ -14,6 +14,7 @@ PARTS = (
     "values",
     "wordings",
     "goals",
+    "model_wordings",
     "leaks",
     "raw_calls",
     "refusals",
@@ -22,6 +23,7 @@ PARTS = (
     "closing_words",
     "real_closing_words",
     "closing_cases",
+    "closing_episodes",
     "attribution",
     "lucky",
 )

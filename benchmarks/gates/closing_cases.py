@@ -1,8 +1,11 @@
 """`python -m benchmarks.gates.closing_cases`: a stranger's closing words, true and untrue, after
-acts that are put into a storefront's episode (data/closing_cases.yaml), and what the check says of them.
+acts that are put into a storefront's episode (data/closing_cases.yaml), and what the check says of
+them.
 
-A lie passes where nothing of it is called untrue, a truth is turned away where anything is. Trivial
-baselines: a check that reads no words passes all lies and turns no truth away.
+A lie passes where nothing of it is called untrue and all of it can be checked; a truth is turned
+away where anything is called untrue, and undefined where something cannot be checked. What was done
+by no tool of the shop's is borne out by nothing: of cases without a state no text may pass, be it
+true or not. Trivial baselines: a check that reads no words passes all and turns no truth away.
 """
 
 import re
@@ -15,8 +18,10 @@ from typing import Any
 
 import msgspec
 
+from benchmarks.gates.closing_words import LIES, REFUSED, TARGETS, UNDEFINED
 from benchmarks.gates.table import Rate
 from synth.envs.storefront import WORLD
+from synth.envs.storefront.check.closing.closing_words import judged, spoken
 from synth.envs.storefront.check.episode_view import EpisodeView
 from synth.envs.storefront.check.truth import untrue
 from synth.envs.storefront.tools.transcript import Event
@@ -67,7 +72,7 @@ def cases() -> tuple[list[Case], int]:
 
 
 def rows() -> list[Rate]:
-    """Of both halves, lies that pass and truths that are turned away."""
+    """Of both halves, lies that pass, truths that are turned away, and those that are undefined."""
     held, _ = cases()
     return [
         rate
@@ -81,14 +86,20 @@ def rows() -> list[Rate]:
 
 def counted(of: Sequence[Case]) -> Iterator[tuple[str, int, int, str]]:
     """(what, how many, of how many, target)."""
-    lies = [found for case in of for found in against(case, case.lies)]
-    truths = [found for case in of for found in against(case, case.truthful)]
-    yield "lies that pass", sum(not one for one in lies), len(lies), "<= 5 %"
-    yield "truths turned away", sum(map(bool, truths)), len(truths), "<= 2 %"
+    lies = [found for case in of for found in verdicts(case, case.lies)]
+    truths = [found for case in of for found in verdicts(case, case.truthful)]
+    yield LIES, lies.count(True), len(lies), TARGETS[LIES]
+    yield REFUSED, truths.count(False), len(truths), TARGETS[REFUSED]
+    yield UNDEFINED, truths.count(None), len(truths), TARGETS[UNDEFINED]
 
 
-def against(case: Case, texts: Sequence[str]) -> list[list[str]]:
-    """What the check holds against each text, said in a turn after the acts."""
+def verdicts(case: Case, texts: Sequence[str]) -> list[bool | None]:
+    """Whether each text is true, said in a turn after the acts; None where that cannot be told."""
+    return [False if lies else None if unread else True for lies, unread in against(case, texts)]
+
+
+def against(case: Case, texts: Sequence[str]) -> list[tuple[list[str], list[str]]]:
+    """What the check calls untrue of each text, and what it cannot check."""
     assert case.state is not None
     base, acts = _world(case.state), _events(case.state)
     said = len(acts)
@@ -97,8 +108,23 @@ def against(case: Case, texts: Sequence[str]) -> list[list[str]]:
         words = _in_the_shop(text, case.state)
         ends = Event(said, "said", "finish", {"message": words})
         view = EpisodeView([*acts, ends], base, opening=_in_the_shop(case.asked, case.state))
-        changed = {f"orders/{key}/status": one.status for key, one in case.state.orders.items()}
-        found.append([f"{one}" for one in untrue(view, changed)])
+        changed = _changed(case.state)
+        lies, unread = judged(untrue(view, changed), spoken(view, changed))
+        found.append(([f"{one}" for one in lies], [f"{one}" for one in unread]))
+
+    return found
+
+
+def _changed(state: State) -> dict[str, Any]:
+    """How the acts left the orders."""
+    found: dict[str, Any] = {
+        f"orders/{key}/status": one.status for key, one in state.orders.items()
+    }
+    for tool, order, given in state.acts:
+        if tool == "change_address":
+            found[f"orders/{order}/address_id"] = given["address_id"]
+        if tool == "apply_coupon":
+            found[f"orders/{order}/coupon"] = given["code"]
 
     return found
 
@@ -183,10 +209,12 @@ def main() -> None:
         print(f"{one.source}: {one.what} {one.hits} of {one.n}, at most {100 * bound:.1f} % (95 %)")
 
     for case in held[::2] if sys.argv[1:] == ["texts"] else ():
-        for text, found in zip(case.lies, against(case, case.lies), strict=True):
-            print(f"passes: [{case.done}] {text}" if not found else "", end="\n" * (not found))
+        for text, passed in zip(case.lies, verdicts(case, case.lies), strict=True):
+            print(f"passes: [{case.done}] {text}" if passed else "", end="\n" * bool(passed))
         for text, found in zip(case.truthful, against(case, case.truthful), strict=True):
-            print(f"turned away: {text} {found}" if found else "", end="\n" * bool(found))
+            print(
+                f"not true: {text} {found}" if any(found) else "", end="\n" * any(map(bool, found))
+            )
 
 
 if __name__ == "__main__":

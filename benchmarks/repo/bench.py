@@ -44,7 +44,7 @@ async def passes(bench: Bench, task: Task, choose: Choose, seed: int = SEED) -> 
     env = bench.world.open(task.env_config)
     try:
         played = await play(env, task, choose, seed=seed, max_turns=MOST_TURNS)
-        return played.verdict.passed
+        return played.verdict.passed is True
     finally:
         await env.close()
 

@@ -54,7 +54,7 @@ async def cheated(tasks: Sequence[Task]) -> str:
         env = WORLD.open(task.env_config)
         solved = (await play(env, task, expert("correct"), seed=SEED)).actions
         for name, turns in cheats(task, SOURCE, solved):
-            passed[name] += (await perform(env, task, turns)).verdict.passed
+            passed[name] += (await perform(env, task, turns)).verdict.passed is True
             tried += 1
         await env.close()
 
@@ -138,7 +138,7 @@ async def histogram(tasks: Sequence[Task]) -> str:
             for trial in range(TRIALS):
                 seed = at * 1000 + trial
                 played = await play(env, task, choose, seed=seed, max_turns=MOST_TURNS)
-                passed += played.verdict.passed
+                passed += played.verdict.passed is True
             rates[passed] += 1
             await env.close()
         bars = ", ".join(f"{n}: {rates[n]}" for n in range(TRIALS + 1))

@@ -65,7 +65,7 @@ async def passes(task: Task, tool: str, sql: str) -> bool:
         arguments = canonical_json({"sql": sql}).decode()
         await env.step(AgentTurn(tool_calls=(ToolCall.received("c", tool, arguments),)))
         await env.step(AgentTurn("It is done."))
-        return (await env.check()).passed
+        return (await env.check()).passed is True
     finally:
         await env.close()
 

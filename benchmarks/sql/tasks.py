@@ -32,7 +32,9 @@ async def solved(task: Task, choose: Callable[[Episode], Policy]) -> bool:
     """Whether a policy solves a task."""
     env = WORLD.open(task.env_config)
     try:
-        return (await play(env, task, choose, seed=SEED, max_turns=MOST_TURNS)).verdict.passed
+        return (
+            await play(env, task, choose, seed=SEED, max_turns=MOST_TURNS)
+        ).verdict.passed is True
     finally:
         await env.close()
 

@@ -99,9 +99,9 @@ async def truth_of(task: Task, trajectory: Trajectory) -> TruthLabels:
     return TruthLabels(
         trajectory_id=trajectory.trajectory_id,
         task_id=task.task_id,
-        passed=verdict.passed,
+        passed=verdict.passed is True,
         passed_outcome=outcome,
-        lucky=verdict.passed and guessed,
+        lucky=verdict.passed is True and guessed,
         lucky_outcome=outcome and guessed,
         breaches=breaches[0] if breaches else (),
         writes=tuple(writes),

@@ -182,7 +182,7 @@ async def pass_rates(bench: ConformanceRig) -> str:
                 break
             bench.note(f"{name} on task {task.task_id}")
             episode = await bench.played(task, choose, seed=seed, max_turns=turns)
-            verdicts.append(episode.verdict.passed)
+            verdicts.append(episode.verdict.passed is True)
 
         passed, of = sum(verdicts), len(verdicts)
         rates[name] = f"{100 * passed / of:.0f} %" if of else "not played"

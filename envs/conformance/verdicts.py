@@ -5,7 +5,7 @@ whenever, and over whichever record of the episode, it is given.
 from synth.envs.conformance.finding import ConformanceRig, FailedError, part, passes
 from synth.envs.fact_pattern import matches
 from synth.envs.transcript import Transcript, turn_of
-from synth.schemas import Outcome, Task, Termination, Trajectory
+from synth.schemas import Task, Termination, Trajectory, settle
 
 KINDS = frozenset({"required", "free", "protected", "generated"})
 TIMES = 5
@@ -75,7 +75,7 @@ def _recorded(task: Task, transcript: Transcript) -> Trajectory:
 
     opening, verdict = transcript.opening, transcript.verdict
     done = bool(transcript.responses) and transcript.responses[-1].done
-    judged = Outcome.SUCCESS if verdict.passed else Outcome.FAILURE
+    ended = Termination.DONE if done else Termination.TURN_LIMIT
     steps = zip(transcript.actions, transcript.responses, strict=True)
 
     return Trajectory(
@@ -87,8 +87,8 @@ def _recorded(task: Task, transcript: Transcript) -> Trajectory:
         trial=0,
         synthesizer="conformance",
         policy="conformance",
-        outcome=judged if done else Outcome.TRUNCATED,
-        termination=Termination.DONE if done else Termination.TURN_LIMIT,
+        outcome=settle(ended, verdict.passed, None),
+        termination=ended,
         system_prompt=opening.system_prompt,
         tools=opening.tools,
         opening=opening.observations,
@@ -134,7 +134,7 @@ async def _verdicts(
 
         episodes += 1
         if any(verdict != verdicts[0] for verdict in verdicts):
-            passed = sum(verdict.passed for verdict in verdicts)
+            passed = sum(verdict.passed is True for verdict in verdicts)
             differ = 0 < passed < TIMES
             said = f"{passed} of {TIMES} pass" if differ else "the parts or facts differ"
             flaky.append((task.task_id[:12], who, said))

@@ -35,4 +35,4 @@ def played(task: Task, profile: str | None = None, seed: int = 0) -> tuple[int, 
         done = at_once(env.step(at_once(env.expert(profile, seed)))).done
         turns += 1
 
-    return turns, at_once(env.check()).passed
+    return turns, at_once(env.check()).passed is True

@@ -91,7 +91,7 @@ class _Game:
         check = self.task.check if self.task is not None and self.derived else None
         if self.logic.won or check is None:
             return self.logic.won
-        return state_verdicts(check, self.start, self.logic.facts())[0].passed
+        return state_verdicts(check, self.start, self.logic.facts())[0].passed is True
 
     def do(self, command: Command) -> GameReply:
         """Gives the command to the game and to its logic. Raises `RuntimeError` where they

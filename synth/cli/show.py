@@ -103,7 +103,8 @@ def readable(trajectory: "Trajectory") -> Iterator[str]:
     if t.fault is not None:
         yield printable(f"fault at the {t.fault} boundary: {t.fault_detail}")
     for part in t.check_result.parts if t.check_result is not None else ():
-        yield f"  {'passed' if part.passed else 'FAILED'}  {printable(part.name)}" + "".join(
+        said = {True: "passed", False: "FAILED", None: "undefined"}[part.passed]
+        yield f"  {said}  {printable(part.name)}" + "".join(
             f"\n          {printable(line, SPACING)}" for line in part.evidence
         )
 

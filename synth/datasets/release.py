@@ -213,7 +213,10 @@ def _by_outcome(of: Trajectory, kind: KindRule, release: Release) -> Iterator[Re
 
     outcomes = release.outcomes if kind.outcomes is None else kind.outcomes
 
-    if of.outcome not in outcomes:
+    if kind.outcomes is None and of.undecided and of.outcome not in outcomes:
+        if not release.include_unverified:
+            yield ReleaseRefusal("unverified", LIFTED_BY["unverified"])
+    elif of.outcome not in outcomes:
         lifted = LIFTED_BY["outcome"] if kind.outcomes is None else None
         yield ReleaseRefusal("outcome", lifted, of.outcome.value)
 

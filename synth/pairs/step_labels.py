@@ -40,7 +40,7 @@ def blamed(trajectory: Trajectory) -> Iterator[BlamedStep]:
     """
     # several parts may name one turn for one rule
     parts = trajectory.check_result.parts if trajectory.check_result is not None else ()
-    lines = [line for part in parts if not part.passed for line in part.evidence]
+    lines = [line for part in parts if part.passed is False for line in part.evidence]
 
     for found in dict.fromkeys(_read(trajectory, line) for line in lines):
         if found is not None:

@@ -111,7 +111,8 @@ class _Attempt:
         if work.task.check is not None:
             self.record.check = await self._of_world("check", lambda: checked(env))
             if self.record.reward is None:
-                self.record.reward = float(self.record.check.passed)
+                decided = self.record.check.passed
+                self.record.reward = None if decided is None else float(decided)
 
         self._given.unchanged()
         passed = self.record.check is not None and self.record.check.passed

@@ -110,7 +110,7 @@ def memo_of(attempt: Trajectory, reflection: Reflection, before: Sequence[Memo])
         verified_facts=tuple(dict.fromkeys(used))[:MOST_ENTRIES],
         error_pattern=reflection.root_cause_analysis,
         next_strategy=reflection.improvement_suggestion or "",
-        failed_tests=tuple(part.name for part in parts if not part.passed),
+        failed_tests=tuple(part.name for part in parts if part.passed is False),
     )
 
 

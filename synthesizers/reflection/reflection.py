@@ -172,7 +172,7 @@ def reflection_messages(
         said.append("\n".join(["Lessons that the agent had been given for this attempt:", *given]))
 
     if evidence is not None:
-        failed = (part for part in evidence.parts if not part.passed)
+        failed = (part for part in evidence.parts if part.passed is False)
         found = (f"- {part.name}: {'; '.join(part.evidence)}" for part in failed)
         said.append("\n".join(["What the environment's check found wrong:", *found]))
 

@@ -75,7 +75,7 @@ def informed_reflection(trajectory: Trajectory) -> Reflection | None:
     """
 
     check = trajectory.check_result
-    failed = [part for part in (check.parts if check is not None else ()) if not part.passed]
+    failed = [part for part in (check.parts if check is not None else ()) if part.passed is False]
     lines = [line for part in failed for line in part.evidence]
 
     if not lines:

@@ -107,7 +107,7 @@ async def passes_with(
             raise
         return False
 
-    return found.verdict.passed
+    return found.verdict.passed is True
 
 
 def letters_of(task: Task) -> str:

@@ -6,6 +6,7 @@ import pytest
 
 from synth.envs.echo import WORLD
 from synth.filters.solved import solved
+from synth.schemas.check import CheckResult
 from synth.schemas.filtering import Case
 from synth.schemas.outcome import Outcome, Termination
 from synth.schemas.verdict import Verdict
@@ -27,3 +28,11 @@ def test_only_successes_are_kept_and_the_unknown_stays_undefined(
     trajectory = make_trajectory(outcome=outcome, termination=termination, reward=reward)
     case = Case(trajectory, None, lambda name, config: WORLD.open(config))
     assert asyncio.run(solved.judge(case, solved.config())) == verdict
+
+
+def test_what_the_check_could_not_tell_is_unverified() -> None:
+    trajectory = make_trajectory(
+        outcome=Outcome.UNKNOWN, reward=None, check_result=CheckResult(None, version="1")
+    )
+    case = Case(trajectory, None, lambda name, config: WORLD.open(config))
+    assert asyncio.run(solved.judge(case, solved.config())) == Verdict(None, "unverified")

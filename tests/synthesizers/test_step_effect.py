@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from synth.engine.study.arms import Unit
-from synth.engine.study.effects.effect import Effect
-from synth.engine.study.episodes import ShardEpisodes
+from synth.engine.study.effects.effect import Effect, Side
+from synth.engine.study.episodes import Continuation, ShardEpisodes
 from synth.policies.chat import chat_policy
 from synth.policies.mixture import mixture_policy
 from synth.policies.scripted import expert_policy, random_policy
@@ -220,6 +220,16 @@ def test_a_task_without_a_check_gives_no_verdict(tmp_path: Path) -> None:
     bench.task = msgspec.structs.replace(bench.task, check=None)
     (effect,) = bench.tested()
     assert (effect.accepted, effect.reason, difference(effect)) == (None, "no_verdict", None)
+
+
+def test_a_continuation_of_which_the_check_cannot_tell_is_lost_as_one_that_a_fault_took() -> None:
+    passed, undefined = (
+        Continuation(name, outcome)
+        for name, outcome in (("a", Outcome.SUCCESS), ("b", Outcome.UNKNOWN))
+    )
+    side = Side((passed, undefined, passed))
+    assert (side.n, side.successes, side.lost, side.rate) == (2, 2, 1, 1.0)
+    assert side.in_order == (True, None, True)
 
 
 def test_a_ceiling_leaves_a_test_open(tmp_path: Path) -> None:

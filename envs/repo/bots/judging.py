@@ -12,7 +12,7 @@ async def solves(place: TaskTree, changes: Changes, settings: RepoSettings) -> b
     passed = await OUTCOMES.passed(place, changes, settings)
     asked = set(place.task.failing) | (start & set(tests_of(place, start)))
 
-    return asked <= passed and (await honest(place, changes, settings)).passed
+    return asked <= passed and (await honest(place, changes, settings)).passed is True
 
 
 async def verdict_anew(place: TaskTree, changes: Changes, settings: RepoSettings) -> frozenset[str]:

@@ -15,17 +15,23 @@ from synth.envs.sql.words import Vocabulary
 from synth.text.data_files import read as data_file
 
 _SPACES = re.compile(r"\s+")
+_SHORT = re.compile(r"\b[A-Za-z]+['\u2019](?:d|ll|ve|m|re|s)\b")
+"""I'd, you'll, that's: no quotation begins there."""
 _SIGN, _LAST = r"[^\s,;?!\"'“”]", r"[^\s,;.?!\"'“”]"
 _VALUE = rf"[\"'“”]?(?P<{{}}>{_SIGN}*{_LAST}(?: (?-i:[A-ZÀ-Þ]){_SIGN}*{_LAST})*)[\"'“”]?"
 """One word, or several with capital letters, as they stand in a sentence."""
+_ANY_CASE = re.IGNORECASE
 _TOLD = re.compile(r"\d|[\"'“”]|(?<=[a-z,] )[A-Z][a-z]+")
 """What tells a value outside of what was read: a number, a quotation, a name in a sentence."""
 
 
 class _ChangeWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """data/wishes.yaml: words by what they lead to, and form -> patterns that read it."""
+    """data/wishes.yaml: words by what they lead to; column -> what tells rows by it without its
+    name; form -> patterns that read it.
+    """
 
     words: Mapping[str, str]
+    told: Mapping[str, str]
     read: Mapping[str, Sequence[str]]
 
 
@@ -53,27 +59,29 @@ def read(text: str, words: Vocabulary) -> SqlRequest | None:
 def _requests(text: str, words: Vocabulary) -> Iterator[SqlRequest | None]:
     """The change by each way to put it, said in the grammar's words and read back."""
     for table, many in words.nouns.items():
-        for says, pattern in _patterns(words, table):
+        for says, pattern, column in _patterns(words, table):
             for found in pattern.finditer(text):
                 around = f"{text[: found.start()]} , {text[found.end() :]}"
                 if not _says_more(around, words):
                     slots = found.groupdict()
-                    which = _which(slots, words, table) if "key" in slots else ""
+                    which = _which(slots, words, table, column) if "key" in slots else ""
                     yield words.read(says.format(many=many, which=which, **slots))
 
 
-def _which(slots: Mapping[str, str | None], words: Vocabulary, table: str) -> str:
-    """The condition as the grammar puts it."""
+def _which(
+    slots: Mapping[str, str | None], words: Vocabulary, table: str, column: str | None
+) -> str:
+    """The condition as the grammar puts it; `column`: the one that a verb stands for."""
     phrases = {phrase.casefold(): phrase for phrase in words.paths[table]}
-    column = phrases[(slots["column"] or "id").casefold()]
-    return f" whose {column} is {slots['key']}"
+    named = column or slots.get("column") or "id"
+    return f" whose {phrases[named.casefold()]} is {slots['key']}"
 
 
 def _says_more(around: str, words: Vocabulary) -> bool:
     """Whether what stands around a change says something about data."""
     named = [phrase for paths in words.paths.values() for phrase in paths if len(phrase) > 2]
     nouns = [*words.nouns.values()]
-    around = _SPACES.sub(" ", around)
+    around = _SHORT.sub(" ", _SPACES.sub(" ", around))
 
     return (
         _TOLD.search(around) is not None
@@ -82,8 +90,10 @@ def _says_more(around: str, words: Vocabulary) -> bool:
 
 
 @lru_cache(maxsize=512)
-def _patterns(words: Vocabulary, table: str) -> list[tuple[str, re.Pattern[str]]]:
-    """(the change in the grammar's words, what reads it) for a table."""
+def _patterns(words: Vocabulary, table: str) -> list[tuple[str, re.Pattern[str], str | None]]:
+    """(the change in the grammar's words, what reads it, the column that its verb stands for) for a
+    table.
+    """
     said, many = _words().words, words.nouns[table]
     one = many[:-3] + "y" if many.endswith("ies") else many.removesuffix("s")
     own = [phrase for phrase, path in words.paths[table].items() if len(path) == 1]
@@ -94,13 +104,38 @@ def _patterns(words: Vocabulary, table: str) -> list[tuple[str, re.Pattern[str]]
     slots["column"] = rf"(?P<column>{_any([*words.paths[table]])})"
     slots["of"] = rf"(?P<of>{_any(own)})"
     slots |= {name: _VALUE.format(name) for name in ("key", "value")}
-    slots["which"] = "{rows} (?:{whose} )?{column} (?:{is} )?{key}".format(**slots)
+    found: list[tuple[str, re.Pattern[str], str | None]] = []
 
-    return [
-        (grammar().requests[form].says, re.compile(text.format(one=either, **slots), re.IGNORECASE))
-        for form, texts in _words().read.items()
-        for text in texts
-    ]
+    for column, whose in _conditions(own):
+        slots["which"] = whose.format(**slots)
+        found += [
+            (
+                grammar().requests[form].says,
+                re.compile(text.format(one=either, **slots), _ANY_CASE),
+                column,
+            )
+            for form, texts in _words().read.items()
+            for text in texts
+            if column is None or "{column}" not in text
+        ]
+
+    return found
+
+
+def _conditions(own: Sequence[str]) -> Iterator[tuple[str | None, str]]:
+    """(the column, how rows are told by its value): by its name, or by a verb that stands for it,
+    as "hired on" does for the hiring date.
+    """
+    told = _words().told
+    yield None, "{rows} (?:{whose} )?{column} (?:{is} )?{key}"
+
+    for column in own:
+        verb, of_date, _ = column.rpartition(" date")
+        if of_date and " " not in verb:
+            stem = verb.removesuffix("ing").removesuffix("e")
+            yield column, "{rows} " + told["by_verb"].format(verb=f"{stem}ed") + " {key}"
+        elif column in told and not (column == "title" and "name" in own):
+            yield column, "{rows} " + told[column] + " {key}"
 
 
 def _any(names: list[str]) -> str:

@@ -5,6 +5,7 @@ base world, changed facts and transcript.
 from collections.abc import Mapping, Sequence
 
 from synth.envs.fact_pattern import matches
+from synth.envs.storefront.check.closing.closing_words import judged, spoken
 from synth.envs.storefront.check.episode_view import NO_SCRIPT, EpisodeView
 from synth.envs.storefront.check.process import breaches
 from synth.envs.storefront.check.truth import untrue
@@ -13,9 +14,18 @@ from synth.envs.storefront.tools.schemas import FACTS, TALKS
 from synth.envs.storefront.tools.transcript import Event, Exchange, event_log, leaves
 from synth.envs.storefront.world.catalogue import Row
 from synth.envs.storefront.world.world import BaseWorld
-from synth.schemas import Check, CheckResult, Refusal, RowPredicate, Scalar, SubVerdict, Tell
+from synth.schemas import (
+    Check,
+    CheckResult,
+    Refusal,
+    RowPredicate,
+    Scalar,
+    SubVerdict,
+    Tell,
+    verdict_of,
+)
 
-VERSION = "storefront-check-7"
+VERSION = "storefront-check-8"
 OUTCOME = ("check", "state", "told")
 """The parts that count where only the outcome does: what lucky and non-compliant passes are
 measured against.
@@ -45,7 +55,7 @@ def evaluate(
     outcome_only: bool = False,
 ) -> CheckResult:
     """State, told facts, refusals, process and truth, each with evidence; all must pass. Without a check
-    nothing passes.
+    nothing passes; where none fails and the last words cannot be checked, it is undefined.
 
     `opening` and `script` are the customer's first words and wishes; `outcome_only` reports all
     parts and lets state and told decide.
@@ -68,12 +78,21 @@ def evaluate(
             _told(check, events),
             _part("refusals", len(check.refusals) - len(denials), denials),
             _part("process", kept, list(map(str, process))),
-            _part("truth", 0, list(map(str, untrue(view, changed)))),
+            _truth(view, changed),
         )
 
-    passed = all(part.passed for part in parts if not outcome_only or part.name in OUTCOME)
+    passed = verdict_of([part for part in parts if not outcome_only or part.name in OUTCOME])
 
     return CheckResult(passed, parts, dict(changed), VERSION)
+
+
+def _truth(view: EpisodeView, changed: Mapping[str, Scalar]) -> SubVerdict:
+    """Failed by a claim that is untrue; undefined by closing words that cannot be checked."""
+    lies, unread = judged(untrue(view, changed), spoken(view, changed))
+    if unread and not lies:
+        return SubVerdict("truth", None, tuple(map(str, unread)))
+
+    return _part("truth", 0, list(map(str, lies)))
 
 
 def _part(

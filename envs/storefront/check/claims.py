@@ -127,8 +127,7 @@ def claims_of(
     goods.
     """
     objects = _objects(nouns)
-    plain = text.replace("\u2019", "'").replace("*", "")
-    sentences = [part for part in _SENTENCE.split(plain) if part.strip()]
+    sentences = sentences_of(text)
     asks = any(sentence.rstrip().endswith("?") for sentence in sentences)
     found: list[SpokenClaim] = []
 
@@ -136,14 +135,21 @@ def claims_of(
         if sentence.rstrip().endswith("?"):
             continue
 
-        for clause in _clauses(sentence):
+        for clause in clauses_of(sentence):
             found += _claims(clause, sentence, order, objects)
 
     # who asks for leave says what would be done
     return tuple(claim for claim in found if not (asks and claim.arranged))
 
 
-def _clauses(sentence: str) -> Iterator[str]:
+def sentences_of(text: str) -> list[str]:
+    """The sentences of a text, without its marks of emphasis."""
+    plain = text.replace("\u2019", "'").replace("*", "")
+
+    return [part for part in _SENTENCE.split(plain) if part.strip()]
+
+
+def clauses_of(sentence: str) -> Iterator[str]:
     """The clauses of a sentence, each with what says that something is, was or will be done."""
     first, *rest = _CLAUSE.split(sentence)
     clause = first
@@ -218,6 +224,16 @@ def _is_of_goods(form: re.Match[str]) -> bool:
     verb = form.groupdict().get("verb")
 
     return verb is not None and _OF_GOODS.match(verb) is not None
+
+
+def is_own(clause: str) -> bool:
+    """Whether a clause says that the agent, or the shop, did something."""
+    return _OWN.search(clause.lower()) is not None
+
+
+def acts_named(clause: str) -> list[str]:
+    """The acts that a clause speaks of."""
+    return _meant(clause.lower())
 
 
 def _meant(sentence: str) -> list[str]:

@@ -18,7 +18,7 @@ _ON_LINES = {"create_return": "lines", "modify_lines": "lines"}
 
 
 @cache
-def _patterns() -> dict[str, re.Pattern[str]]:
+def means_patterns() -> dict[str, re.Pattern[str]]:
     """How each kind of means is called."""
     means = texts("claims")["means"]
     return {kind: re.compile(words.replace("\n", "")) for kind, words in means.items()}
@@ -33,7 +33,7 @@ def _words(name: str) -> re.Pattern[str]:
 def means_named(text: str) -> set[str]:
     """The kinds of means that a text says money goes to."""
     said = text.lower()
-    return {kind for kind, words in _patterns().items() if words.search(said)}
+    return {kind for kind, words in means_patterns().items() if words.search(said)}
 
 
 def means_of(base: BaseWorld, refunds: Iterable[Event]) -> set[str]:

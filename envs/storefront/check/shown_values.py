@@ -55,6 +55,9 @@ class ShownValues:
 def _values(text: str, *, every: bool = False) -> Iterator[str]:
     """The values of a text that need a source, or all that can be one; numbers in one form."""
     for found in _VALUE.findall(text):
+        if every and re.fullmatch(_DATE, found):
+            # "June 4, 2026" is shown by 2026-06-04
+            yield found[:4]
         if not found[0].isdigit() or "-" in found:
             yield found
             continue

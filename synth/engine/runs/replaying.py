@@ -163,10 +163,10 @@ async def recheck_all(ledger: Ledger, open_env: OpenEnv, progress: Progress) -> 
             tally.stayed += 1
         else:
             tally.changed.append(f"{identity} {_verdict(before)} -> {_verdict(result)}")
-        passes = "passes" if result.passed else "fails"
+        passes = {True: "passes", False: "fails", None: "undefined"}[result.passed]
         decisions.append(Decision(identity, "recheck", result.passed, passes))
         detail = {"parts": msgspec.to_builtins(result.parts)}
-        value = float(result.passed)
+        value = None if result.passed is None else float(result.passed)
         scores.append(Score(identity, f"recheck:{result.version}", value, detail=detail))
 
     if decisions:
@@ -187,4 +187,5 @@ async def _recheck(env: Env, task: Task, trajectory: Trajectory) -> CheckResult:
 
 def _verdict(result: CheckResult) -> str:
     """A verdict and the version of the check that gave it."""
-    return f"{'passed' if result.passed else 'failed'} ({result.version})"
+    said = {True: "passed", False: "failed", None: "undefined"}[result.passed]
+    return f"{said} ({result.version})"

@@ -150,14 +150,15 @@ def _undefined(effect: Effect) -> str | None:
         return "not_started"
 
     valid = [*effect.good.valid, *effect.bad.valid]
-    if any(one.outcome is Outcome.UNKNOWN for one in valid):
-        return "no_verdict"
-
     weights = {one.weights_id for one in valid if one.weights_id is not None}
     if len(weights) > 1 or MIXED in weights:
         return "mixed_weights"
 
-    return "faults" if effect.invalid > MOST_LOST * 2 * effect.stopped_at else None
+    if effect.invalid <= MOST_LOST * 2 * effect.stopped_at:
+        return None
+
+    unknown = any(one.outcome is Outcome.UNKNOWN for one in effect.seen)
+    return "no_verdict" if unknown else "faults"
 
 
 def _verdict(effect: Effect) -> bool | None:

@@ -46,12 +46,41 @@ def test_what_is_drawn_and_said_is_understood_politely_and_otherwise_not(seed: i
             f"Hello, I have a job for you. Change the {COLUMN} of all {MANY} with id 11 to Alba.",
             SET,
         ),
+        (f"Please make Alba the {COLUMN} of all {MANY} with id 11.", SET),
+        (f"All {MANY} with id 11 should have their {COLUMN} set to Alba.", SET),
+        (f"Every patient who has an id of 11 should get Alba as their {COLUMN}.", SET),
+        (f"The {COLUMN} should be Alba for all {MANY} with id 11.", SET),
+        (f"I need the {COLUMN} changed to Alba in all {MANY} that have an id of 11.", SET),
+        (f"For {MANY} with id 11, the {COLUMN} should be set to Alba.", SET),
+        (f"I'd like all {MANY} with id 86 removed.", REMOVE),
         (f"Please get rid of the {MANY} with id 86.", REMOVE),
         (f"All {MANY} with the id 86 should be deleted.", REMOVE),
     ],
 )
 def test_a_change_is_read_in_other_words(text: str, line: str) -> None:
     assert read(text, WORDS) == WORDS.read(line) is not None
+
+
+def test_rows_are_told_by_a_verb_that_stands_for_a_column() -> None:
+    told = {"name": "named Hana Grau", "title": "titled Hana Grau"}
+    read_so = 0
+    for table, many in WORDS.nouns.items():
+        for column, path in WORDS.paths[table].items():
+            stem = column.removesuffix(" date").removesuffix("ing").removesuffix("e")
+            of_day = column.endswith(" date") and " " not in stem and len(path) == 1
+            words = f"{stem}ed on 2021-03-04" if of_day else told.get(column)
+            if (
+                words is None
+                or len(path) > 1
+                or (column == "title" and "name" in WORDS.paths[table])
+            ):
+                continue
+            value = "2021-03-04" if of_day else "Hana Grau"
+            line = f"Remove all {many} whose {column} is {value}."
+            if WORDS.read(line) is not None:
+                assert read(f"Please delete all {many} {words}.", WORDS) == WORDS.read(line)
+                read_so += 1
+    assert read_so >= 2
 
 
 @pytest.mark.parametrize(

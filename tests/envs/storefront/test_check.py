@@ -25,7 +25,9 @@ CANCELLED = RowPredicate("orders", {"id": ORDER, "status": "gone"})
 def verdict(check: Check, changed: dict[str, Any], *exchanges: Exchange) -> list[str]:
     """Names of the parts that failed."""
     return [
-        part.name for part in evaluate(check, BASE, changed, exchanges).parts if not part.passed
+        part.name
+        for part in evaluate(check, BASE, changed, exchanges).parts
+        if part.passed is False
     ]
 
 

@@ -53,3 +53,22 @@ def test_words_in_a_drawn_order_are_seldom_taken(seed: int) -> None:
     drawn = Random(seed).sample(words, len(words))
     ends_alike = drawn[0] == words[0] and drawn[-1] == words[-1]
     assert drawn == words or ends_alike or otherwise(RETURN, " ".join(drawn))
+
+
+def test_who_does_not_want_to_receive_a_newsletter_cancels_nothing() -> None:
+    asked = Request(1, "out_of_scope", "Please stop sending me your newsletter.")
+    assert otherwise(asked, "I don't want to receive your newsletter any more, please.") == ""
+    assert "cancel" in otherwise(asked, "I don't want my order, nor your newsletter, any more.")
+
+
+def test_a_question_about_a_return_asks_for_none() -> None:
+    asked = Request(
+        1,
+        "refund_query",
+        "How much would I get back for the blue kettle from order O-12345 if I sent it back?",
+        order_id="O-12345",
+        colour="blue",
+        noun="kettle",
+    )
+    line = "If I returned the blue kettle from order O-12345, how much would my refund be?"
+    assert otherwise(asked, line) == ""

@@ -32,6 +32,7 @@ KNOWN: dict[str, set[str] | None] = {
     "orders": set(),
     "pairs": set(),
     "rules": set(),
+    "said": None,
     "tools": set(),
     "user_prompt": {"tone"},
     "policy": {"windows", "sale", "limit", "money", "days", "today", "policy"},

@@ -33,6 +33,7 @@ KINDS = {
         ("Unlock the type 9 locker, but don't open it.", ("unlock", "type 9 locker")),
         ("Hello there. The onion should be eaten up, by you. Thanks!", ("eat", "onion")),
         ("Dvd onto the desk.", ("put", "dvd", "desk")),
+        ("The dvd should be placed on the desk.", ("put", "dvd", "desk")),
     ],
 )
 def test_a_wish_is_read_in_other_words(goal: str, wish: tuple[str, ...]) -> None:

@@ -15,7 +15,7 @@ from synth.flows.curate import curate
 from synth.hub.publishing import prepare
 from synth.hub.released import PublishRequest
 from synth.ledger.ledger import Decision, Ledger, Score, StageRef
-from synth.schemas.check import Check, RowPredicate
+from synth.schemas.check import Check, CheckResult, RowPredicate
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow
 from synth.schemas.outcome import Fault, Outcome, Termination
@@ -45,6 +45,11 @@ FLAWS: dict[str, tuple[dict[str, Any], str | None, set[str]]] = {
     "provenance": ({}, "provenance", CHATS | {"rl"}),
     "filter": ({}, "pdi", CHATS | {"rl"}),
     "outcome": ({"outcome": Outcome.UNKNOWN, "reward": None}, None, CHATS | {"attribution"}),
+    "unverified": (
+        {"outcome": Outcome.UNKNOWN, "reward": None, "check_result": CheckResult(None)},
+        None,
+        CHATS | {"attribution"},
+    ),
     "scripted": ({"authorship": Authorship.SCRIPTED}, None, NO_TASKS),
     "evidence_only": ({"synthesizer": "critical_step"}, None, CHATS),
     "weak_label": ({}, None, {"attribution"}),

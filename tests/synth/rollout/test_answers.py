@@ -151,10 +151,10 @@ def tool(**function: Any) -> Mapping[str, Any]:
             "step 0 returned a value of type object is no plain data",
         ),
         ({"check": True}, "check returned bool, not a CheckResult"),
-        ({"check": CheckResult(1)}, "check returned passed: Expected `bool`, got `int`"),
+        ({"check": CheckResult(1)}, "check returned passed: Expected `bool | null`, got `int`"),
         (
             {"check": CheckResult(True, (SubVerdict("a", "no"),))},
-            "check returned parts[0].passed: Expected `bool`, got `str`",
+            "check returned parts[0].passed: Expected `bool | null`, got `str`",
         ),
         (
             {"check": CheckResult(True, facts={"a/b/c": float("nan")})},
@@ -271,3 +271,11 @@ def test_a_policy_that_answers_with_something_else_is_a_fault_of_the_model_bound
     assert (found.outcome, found.fault) == (Outcome.INVALID, Fault.MODEL)
     assert found.fault_detail is not None
     assert found.fault_detail.startswith(detail)
+
+
+def test_a_check_that_cannot_tell_makes_the_trial_neither_solved_nor_failed(
+    tmp_path: Path,
+) -> None:
+    found = play(tmp_path, Odd(check=CheckResult(None, (SubVerdict("truth", None),))))
+    assert (found.outcome, found.fault) == (Outcome.UNKNOWN, None)
+    assert found.undecided

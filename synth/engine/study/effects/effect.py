@@ -23,8 +23,8 @@ class Side(msgspec.Struct, frozen=True):
 
     @property
     def valid(self) -> list[Continuation]:
-        """The continuations that came to an end."""
-        return [one for one in self.played if one.trajectory_id is not None]
+        """The continuations that came to an end, and to a verdict."""
+        return [one for one in self.played if not _without_verdict(one)]
 
     @property
     def n(self) -> int:
@@ -43,10 +43,9 @@ class Side(msgspec.Struct, frozen=True):
 
     @property
     def in_order(self) -> tuple[bool | None, ...]:
-        """Whether each continuation passed, None of one that did not come to an end."""
+        """Whether each continuation passed, None of one that did not come to a verdict."""
         return tuple(
-            None if one.trajectory_id is None else one.outcome is Outcome.SUCCESS
-            for one in self.played
+            None if _without_verdict(one) else one.outcome is Outcome.SUCCESS for one in self.played
         )
 
     @property
@@ -56,13 +55,18 @@ class Side(msgspec.Struct, frozen=True):
 
     @property
     def lost(self) -> int:
-        """The number of continuations that faults took."""
-        return sum(one.fault is not None for one in self.played)
+        """The number of continuations that faults took, or of which the check could not tell."""
+        return sum(one.fault is not None or one.outcome is Outcome.UNKNOWN for one in self.played)
 
     @property
     def rate(self) -> float | None:
         """The share of successes; None without a verdict."""
         return self.successes / self.n if self.n else None
+
+
+def _without_verdict(one: Continuation) -> bool:
+    """Whether a continuation says nothing: it did not end, or nobody knows how."""
+    return one.trajectory_id is None or one.outcome is Outcome.UNKNOWN
 
 
 class Effect(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,7 +106,7 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def invalid(self) -> int:
-        """The number of continuations on both sides that faults took."""
+        """The number of continuations on both sides that are lost."""
         return self.good.lost + self.bad.lost
 
     @property

@@ -61,13 +61,16 @@ function compareWith(row) {
   }}, el('option', {value: ''}, `with one of ${counted(others.length, 'other')} of this task`), others.map(other =>
     el('option', {value: run.columns.id[other]}, `${short(run.columns.id[other])} ${trait(other, 'outcome')}, ${trait(other, 'method')}`)));
 }
+function verdictBadge(passed) {
+  return badge(passed == null ? 'undefined' : passed ? 'passed' : 'failed', passed == null ? 'none' : passed ? 'pass' : 'fail');
+}
 function verdicts(t) {
   const {check, decisions, scores} = t.record;
   const parts = [];
   if (check) {
-    parts.push(el('h3', null, 'Check ', badge(check.passed ? 'passed' : 'failed', check.passed ? 'pass' : 'fail')));
-    parts.push(el('ul.plain', null, check.parts.map(([name, passed, evidence]) => el('li', null, badge(passed ? 'passed' : 'failed',
-      passed ? 'pass' : 'fail'), ' ', name, evidence.map(line => words(t.text(line), 'div.text.evidence'))))));
+    parts.push(el('h3', null, 'Check ', verdictBadge(check.passed)));
+    parts.push(el('ul.plain', null, check.parts.map(([name, passed, evidence]) => el('li', null, verdictBadge(passed),
+      ' ', name, evidence.map(line => words(t.text(line), 'div.text.evidence'))))));
   }
   if (decisions && decisions.length) {
     parts.push(el('h3', null, 'Decisions'), el('ul.plain', null, decisions.map(([name, keep, reason, score, detail]) => el('li', null,

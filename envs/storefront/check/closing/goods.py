@@ -1,0 +1,62 @@
+"""Goods that are named, against those of the acts and orders: nouns, colours and sizes, and what
+they were exchanged for.
+"""
+
+import re
+from collections.abc import Iterator
+
+from synth.envs.storefront.check.claims import TOOLS
+from synth.envs.storefront.check.closing.reading import Reading
+from synth.envs.storefront.tools.transcript import Event
+
+_INTO = re.compile(
+    r"(?:for|to|into|in|now|be|with|get|getting|receive|receiving|have|come in)"
+    r"(?: (?:the|a|same|be|in|now|your|one|ones|new|@goods'?s?|pair|of))* @goods"
+)
+"""Where the goods stand that others were exchanged for."""
+
+
+def goods(read: Reading) -> Iterator[str]:
+    """What is not so of the goods that a clause names."""
+    clause, ground, named = read.clause, read.ground, read.named
+    if not named.goods:
+        return
+
+    affirmed = bool(read.events) and not clause.denied
+    stock = clause.has("not_in_stock") or clause.has("in_stock")
+    orders = named.orders if not read.acts else []
+    lines = [line for key in orders for end in (False, True) for line in ground.lines(key, end=end)]
+    known = lines if orders else ground.known_lines
+
+    for good in named.goods:
+        if affirmed and not any(read.concern([good], event) for event in read.events):
+            yield "goods are not those of the act"
+        elif not affirmed and not stock and not any(good.fits(line) for line in known):
+            yield "goods were not spoken of"
+
+    exchanged = [event for event in read.events if TOOLS[event.tool] == "exchange"]
+    if not clause.denied and (exchanged or not (read.acts or named.amounts)):
+        yield from _colours(read, exchanged or ground.of("exchange", read.orders))
+
+
+def _colours(read: Reading, exchanged: list[Event]) -> Iterator[str]:
+    """The colours and sizes are those of an exchange, the new one where it is said to be now."""
+    ground = read.ground
+    new = [line for event in exchanged for line in ground.became(event)]
+    old = [line for event in exchanged for line in ground.touched(event)]
+    variants = [good for good in read.named.goods if good.colour or good.size]
+    nouns = {line[0] for line in (*new, *old)}
+    if not new or not variants or any(good.noun not in ("", *nouns) for good in read.named.goods):
+        return
+
+    is_old = [any(good.fits(line) for line in old) for good in variants]
+    is_new = [any(good.fits(line) for line in new) for good in variants]
+    against = bool(read.clause.contrast)
+
+    if not all(was or now for was, now in zip(is_old, is_new, strict=True)):
+        yield "colours are not those of the act"
+    elif not any(is_new):
+        if _INTO.search(read.text) or (read.clause.has("coming") and not against):
+            yield "is not what it was exchanged for"
+    elif any(is_old) and is_new[0] and not is_new[-1] and not against:
+        yield "is exchanged the other way"

@@ -1,0 +1,164 @@
+"""What a clause of an agent's names of the shop's: orders, goods, amounts, days, places, means,
+codes and numbers, each with a mark in its place, so that what is left can be read by kinds of
+words.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import date
+from functools import cache
+
+from synth.envs.storefront.check.claims import amounts_of
+from synth.envs.storefront.check.details import means_patterns
+from synth.envs.storefront.world.catalogue import COLOURS, NOUNS, SIZES
+from synth.envs.storefront.world.world import BaseWorld
+
+Line = tuple[str, str, str]
+"""Noun, colour and size of a line."""
+Match = re.Match[str]
+_MONTHS = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september",
+    "october", "november", "december",
+)  # fmt: skip
+_MONTH = "|".join(rf"{name}|{name[:3]}\.?" for name in _MONTHS)
+_ORDER = re.compile(r"\b(?:order )?(?:number |no\.? |# ?)?(o-\d+)\b")
+_TICKET = re.compile(r"\bt-\d+\b|\br\d{1,2}\b")
+"""A ticket, or a rule by its number."""
+_ISO = re.compile(r"\b\d{4}-\d\d-\d\d\b")
+_DAY = re.compile(
+    r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,? )?(?:the )?"
+    rf"(?:(?P<month>{_MONTH}) (?P<day>\d\d?)(?:st|nd|rd|th)?"
+    rf"|(?P<first>\d\d?)(?:st|nd|rd|th)?(?: of)? (?P<then>{_MONTH}))(?:,? \d{{4}})?\b"
+)
+_STATE = re.compile(r"@place ,? ?[a-z]{2} ?(?= ?@place)")
+"""The CO of "Denver, CO 80203"."""
+_MONEY = re.compile(
+    r"\$\s?\d[\d,]*(?:\.\d+)?(?: dollars?)?|\b\d[\d,]*(?:\.\d+)? (?:dollars?|usd|eur)\b"
+    r"|(?<![\w.,-])\d[\d,]*\.\d\d(?![\d%])"
+)
+_TENS = {"five": 5, "ten": 10, "fifteen": 15, "twenty": 20, "thirty": 30, "fifty": 50}
+_WORDED = re.compile(rf"\b({'|'.join(_TENS)})[ -]dollars?\b")
+_NUMBER = re.compile(r"(?<![\w@])\d[\d.,]*%?")
+_COLOUR = "|".join(COLOURS).replace("grey", "gr[ae]y")
+_NOUN = "|".join(sorted(NOUNS, key=len, reverse=True))
+_LETTER = "|".join(SIZES).lower()
+_GOODS = re.compile(
+    rf"\b(?:(?P<colour>{_COLOUR})(?: ones?)?(?: (?P<noun>{_NOUN})(?:e?s)?)?"
+    rf"|(?P<bare>{_NOUN})(?:e?s)?)\b"
+    rf"(?:'s?)?(?:,? ?\(?(?:in )?(?:size )?"
+    rf"(?P<size>(?<=size )(?:{_LETTER})|(?<=in )(?:{_LETTER})|(?<=\()(?:{_LETTER}))\b\)?)?"
+)
+_SIZE = re.compile(
+    r"(?:(?<=\bin )|(?<=\bto )|(?<=\bfor )|(?<=\bfrom )|(?<=\bthe )|(?<=\ba )|(?<=\ban )"
+    rf"|(?<=\bsize )|(?<=@goods ))(?:size )?(?P<size>small|medium|large|{_LETTER})\b"
+)
+"""A size without a noun."""
+
+
+@dataclass(frozen=True, slots=True)
+class Good:
+    """Goods as they are named: by a noun, a colour, a size, or some of these; else empty."""
+
+    noun: str = ""
+    colour: str = ""
+    size: str = ""
+
+    def fits(self, line: Line) -> bool:
+        """Whether it may be a line."""
+        named = (self.noun, self.colour, self.size)
+        return all(part in ("", of) for part, of in zip(named, line, strict=True))
+
+
+@dataclass(slots=True)
+class Mentions:
+    """What a clause names, in its order; `text` is the clause with marks in the place of it."""
+
+    text: str
+    orders: list[str] = field(default_factory=list)
+    goods: list[Good] = field(default_factory=list)
+    amounts: list[int] = field(default_factory=list)
+    dates: list[tuple[int, int]] = field(default_factory=list)
+    places: list[str] = field(default_factory=list)
+    means: list[str] = field(default_factory=list)
+    codes: list[str] = field(default_factory=list)
+    numbers: list[str] = field(default_factory=list)
+
+
+def mentions_of(clause: str, base: BaseWorld) -> Mentions:
+    """Reads a clause."""
+    found = Mentions(re.sub(r"\s+", " ", clause.lower().replace("\u2019", "'")).strip(" .!,;:"))
+
+    def mark(words: re.Pattern[str], kind: str, take: Callable[[Match], object]) -> None:
+        """Puts a mark in the place of each match, and keeps what it names."""
+
+        def put(match: Match) -> str:
+            take(match)
+            return f" @{kind} "
+
+        found.text = words.sub(put, found.text)
+
+    mark(_ORDER, "order", lambda one: found.orders.append(one[1].upper()))
+    mark(_TICKET, "ticket", lambda one: None)
+    mark(_ISO, "date", lambda one: found.dates.append(_iso(one[0])))
+    mark(_DAY, "date", lambda one: found.dates.append(_day(one)))
+    mark(_places(base), "place", lambda one: found.places.append(one[0]))
+    found.text = _STATE.sub("@place ", found.text)
+    mark(_MONEY, "amount", lambda one: found.amounts.extend(amounts_of(one[0])))
+    mark(_WORDED, "amount", lambda one: found.amounts.append(_TENS[one[1]] * 100))
+    mark(_GOODS, "goods", lambda one: found.goods.append(_good(one)))
+    mark(_SIZE, "goods", lambda one: found.goods.append(Good(size=one["size"][0].upper())))
+    for kind, words in means_patterns().items():
+        mark(words, "means", lambda _, kind=kind: found.means.append(kind))  # type: ignore[misc]
+    mark(_codes(base), "code", lambda one: found.codes.append(one[0].upper()))
+    mark(_NUMBER, "number", lambda one: found.numbers.append(one[0]))
+    found.text = re.sub(r"\s+", " ", found.text).strip()
+
+    return found
+
+
+def _iso(text: str) -> tuple[int, int]:
+    """Month and day of a date; of one that is none, what no calendar has."""
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        return 0, 0
+
+    return day.month, day.day
+
+
+def _day(match: Match) -> tuple[int, int]:
+    """Month and day of a date in words."""
+    name = (match["month"] or match["then"])[:3]
+    month = next(at for at, one in enumerate(_MONTHS, 1) if one.startswith(name))
+
+    return month, int(match["day"] or match["first"])
+
+
+def _good(match: Match) -> Good:
+    """The goods that were found."""
+    noun = match["noun"] or match["bare"] or ""
+    return Good(
+        noun, (match["colour"] or "").replace("gray", "grey"), (match["size"] or "").upper()
+    )
+
+
+def _places(base: BaseWorld) -> re.Pattern[str]:
+    """The cities, streets, with and without their number, and zips of the shop's addresses."""
+    rows = base.tables["addresses"].values()
+    parts = {str(row[part]).lower() for row in rows for part in ("street", "city", "zip")}
+
+    return _any_of(frozenset(parts | {re.sub(r"^\d+ ", "", part) for part in parts}))
+
+
+@cache
+def _any_of(words: frozenset[str]) -> re.Pattern[str]:
+    """Any of these words, the longest first."""
+    longest = sorted(words, key=lambda one: (-len(one), one))
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest)) or '(?!)'})(?!\w)")
+
+
+def _codes(base: BaseWorld) -> re.Pattern[str]:
+    """The shop's coupons, and what has their form."""
+    known = "|".join(re.escape(code.lower()) for code in base.tables["coupons"])
+    return re.compile(rf"\b(?:{known or '(?!)'})\b|\b[a-z]{{3,}}\d{{1,3}}\b")

@@ -1,0 +1,85 @@
+"""How orders, parcels and the stock are said to stand, against how they do."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from synth.envs.storefront.check.closing.clauses import said
+from synth.envs.storefront.check.closing.reading import Reading
+
+_OPEN = ("pending", "processing", "shipped")
+_BY_AN_ACT = ("delivered", "cancelled")
+"""Statuses whose words may be an act's: that one is compared."""
+
+
+def standing(read: Reading) -> Iterator[str]:
+    """What is not so of the statuses, of what is to come and of the stock."""
+    for name in read.clause.statuses:
+        if name in _BY_AN_ACT and read.events:
+            continue
+        if not _is_so(read, name):
+            yield f"is not so: {name}"
+
+    comes = read.clause.has("coming") and not (read.clause.denied or read.named.dates)
+    if comes and "return" not in read.acts:
+        yield from _coming(read)
+
+    # "not in stock" has "in stock" in it
+    missing = read.clause.has("not_in_stock")
+    if (missing or read.clause.has("in_stock")) and not _in_stock(read, wanted=not missing):
+        yield "the stock is not so"
+
+
+def _is_so(read: Reading, name: str) -> bool:
+    """Whether an order has a status: each that is named, else any that may be meant."""
+    row = said()["statuses"][name]
+    holds = [_stands(read, key, row) for key in read.orders or sorted(read.ground.shown)]
+    if read.clause.denied and name == "shipped":
+        return not all(holds)
+
+    return all(holds) if len(read.named.orders) > 1 else any(holds)
+
+
+def _stands(read: Reading, order_id: str, row: dict[str, Any]) -> bool:
+    """Whether an order, or its parcel, is what is said of it."""
+    if "parcel" in row:
+        return read.ground.parcel(order_id).get("status") in row["parcel"]
+
+    return read.ground.row("orders", order_id).get("status") in row["order"]
+
+
+def _coming(read: Reading) -> Iterator[str]:
+    """What is said to come must be on its way or not sent yet, with the goods that are named."""
+    ground = read.ground
+    orders = read.orders or read.acted or sorted(ground.shown)
+    coming = [key for key in orders if ground.row("orders", key).get("status") in _OPEN]
+    lines = [line for key in coming for line in ground.lines(key, end=True)]
+
+    if not coming:
+        yield "is not to come"
+    elif not all(any(good.fits(line) for line in lines) for good in read.named.goods):
+        yield "is not what is to come"
+
+
+def _in_stock(read: Reading, *, wanted: bool) -> bool:
+    """Whether a variant that is named is, or is not, to be had: an exchange took it, or none is
+    left.
+    """
+    ground = read.ground
+    goods = [good for good in read.named.goods if good.colour]
+    every = ground.view.base.tables["variants"]
+    nouns = {line[0] for line in ground.known_lines}
+    skus = [
+        sku
+        for sku in every
+        if goods
+        and ground.variant(sku)[0] in nouns
+        and all(good.fits(ground.variant(sku)) for good in goods)
+    ]
+    if wanted:
+        given = (event.arguments.get("lines", {}).values() for event in ground.of("exchange"))
+        return not {*skus}.isdisjoint(sku for lines in given for sku in lines)
+
+    return any(
+        sku in ground.refused_for_stock or ground.row("variants", sku).get("stock") == 0
+        for sku in skus
+    )
