@@ -12,7 +12,8 @@ from synth.engine.roles.replies import answer_text
 from synth.filters.judge import about_run
 from synth.filters.rubric.rubric import Answer, Judged, Rubric
 from synth.schemas import Case, Completion, content_hash
-from synth.text.replies.fitted import NoFitError, candidates, choice, whole_number
+from synth.text.replies.answers import only_answer
+from synth.text.replies.fitted import NoFitError, choice, whole_number
 
 Structured = Literal["json_schema", "json_object", "none"]
 
@@ -68,14 +69,12 @@ def _object(rubric: Rubric, completion: Completion) -> dict[str, Any]:
     """The one object of a reply, its keys spelled as the items are."""
     names = ["reason", *(item.name for item in rubric.judged)]
     try:
-        found, _ = candidates(answer_text(completion), names)
+        found = only_answer(answer_text(completion), names)
     except NoFitError as error:
         raise UnreadableError(str(error)) from error
-    different = [one for at, one in enumerate(found) if one not in found[:at]]
-    if len(different) != 1:
-        what = "several different answers" if different else "no JSON object"
-        raise UnreadableError(f"it holds {what}")
-    return different[0]
+    if found is None:
+        raise UnreadableError("it holds no JSON object")
+    return found
 
 
 def _answer(item: Judged, found: Mapping[str, Any]) -> Answer:

@@ -17,10 +17,10 @@ from synth.engine.study.shard import ShardContext
 from synth.ledger.tables.role_reply import RoleReply
 from synth.schemas import CheckResult, Completion, Fault, Message, Outcome, Trajectory, valid_text
 from synth.synthesizers.reflection.token_cost import Tokens, tokens_of_reflection
+from synth.text.replies.answers import only_answer
 from synth.text.replies.fitted import (
     NoFitError,
     as_text,
-    candidates,
     choice,
     is_nothing,
     whole_number,
@@ -184,20 +184,19 @@ def reflection_messages(
 
 
 def parsed_reflection(reply: str, turns: int) -> Reflection:
-    """Reads the reflection on an attempt of `turns` turns: the last JSON object in the reply that
-    has one of its keys.
+    """Reads the reflection on an attempt of `turns` turns: the one JSON object in the reply that has
+    its keys.
 
     Raises `UnreadableError` with the first error, in words that the model can act on.
     """
 
     try:
-        found, _ = candidates(reply, KEYS)
+        value = only_answer(reply, KEYS)
     except NoFitError as error:
         raise UnreadableError(str(error)) from error
-    if not found:
+    if value is None:
         raise UnreadableError(f"it holds no JSON object with the keys {', '.join(KEYS)}")
 
-    value = found[-1]
     missing = [key for key in KEYS if key not in value]
     if missing:
         raise UnreadableError(f"the JSON object lacks {', '.join(missing)}")

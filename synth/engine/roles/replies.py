@@ -10,7 +10,8 @@ import msgspec
 from synth.models.reply_health import CUT_OFF, mask_of
 from synth.schemas import Completion
 from synth.text.refusals import refuses
-from synth.text.replies.fitted import NoFitError, one_of
+from synth.text.replies.answers import one_of
+from synth.text.replies.fitted import NoFitError
 from synth.text.replies.objects import objects_in, said
 
 T = TypeVar("T")

@@ -4,24 +4,55 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 from msgspec import inspect
 
-from synth.text.replies.lines import IN_LINES, in_lines, plain_key
+from synth.text.data_files import read
+from synth.text.replies.lines import plain_key
 from synth.text.replies.loose_json import LooseJSONError, loose_json
-from synth.text.replies.objects import UNCLOSED, objects_in, plain_text
 
-T = TypeVar("T")
-FITTED = "json_values_fitted"
 DEEPEST = 4
 """Objects in each other in which an answer may be wrapped."""
 _WITH_A_WORD = re.compile(
-    r"[\s#(\['\"]*(?:[A-Za-z]+[\s#:]{1,2})?(?P<number>[0-9]{1,9})(?:\.0+)?[\s.:)\]'\"]*"
+    r"[\s#(\['\"]*(?:(?P<noun>[^\W\d]+)[\s#:.]{1,2})?"
+    r"(?:(?P<number>\d{1,9})(?:\.0+)?|(?P<word>[^\W\d]{1,6}))"
+    r"[\s.:)\]'\"]*(?:\((?!.*\b(?:or|to|and)\b)[^()\d/]*\)\.?)?"
 )
-_YES = {"true": True, "yes": True, "false": False, "no": False}
-_NOTHING = frozenset({"null", "none"})
+"""Also with a remark in brackets behind it that names no other."""
+_OF_A_CALL = frozenset({"id", "type", "index"})
+"""What stands in a call of OpenAI's form beside its name and arguments."""
+_ARGUMENTS = ("parameters", "args", "input")
+"""Other names of a call's arguments."""
+
+
+class ValueWords(msgspec.Struct, frozen=True):
+    """`data/replies/values.yaml`: words for truth, for nothing, and the numbers from zero on, by
+    language; before a number `others` make another one of it, and `steps` name what is counted.
+    """
+
+    yes: frozenset[str]
+    no: frozenset[str]
+    nothing: frozenset[str]
+    others: frozenset[str]
+    steps: frozenset[str]
+    numbers: Mapping[str, Sequence[str]]
+
+    @property
+    def truths(self) -> Mapping[str, bool]:
+        """Each word for a truth value."""
+        return dict.fromkeys(self.yes, True) | dict.fromkeys(self.no, False)
+
+    def number(self, word: str) -> int | None:
+        """The number that a word names."""
+        of = (names for names in self.numbers.values() if word in names)
+        return next((names.index(word) for names in of), None)
+
+
+def _words() -> ValueWords:
+    found: ValueWords = read("data/replies/values.yaml", ValueWords)
+    return found
 
 
 class NoFitError(ValueError):
@@ -71,24 +102,6 @@ def known(value: Mapping[str, Any], names: Sequence[str]) -> int:
     return len({plain_key(name) for name in names} & set(map(plain_key, value)))
 
 
-def candidates(content: str, names: Sequence[str]) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
-    """The objects of a reply that have any of these names, spelled as they are, and what was
-    mended. Raises `NoFitError` where a name stands twice in one.
-    """
-    found, mended = objects_in(content)
-    inside = [unwrapped(value, names) for value in found]
-    fitting = [named_as(value, names) for value in inside if known(value, names)]
-    if not fitting and (lines := in_lines(plain_text(content), names)) is not None:
-        return [lines], (*mended, IN_LINES)
-    if UNCLOSED in mended and fitting and not set(names) <= fitting[-1].keys():
-        fitting.pop()  # what it lacks may have been cut off
-    respelled = any(
-        before is not after and set(before) != set(after)
-        for before, after in zip(found, fitting, strict=False)
-    )
-    return fitting, (*mended, FITTED) if respelled else mended
-
-
 def fitted(value: Any, kind: inspect.Type) -> Any:
     """The value, made one of a type where it stands for one; else as it is."""
     if isinstance(kind, inspect.UnionType):
@@ -105,7 +118,7 @@ def fitted(value: Any, kind: inspect.Type) -> Any:
     if isinstance(kind, inspect.LiteralType):
         return choice(value, kind.values)
     if isinstance(kind, inspect.BoolType) and isinstance(value, str):
-        return _YES.get(value.strip(" .").casefold(), value)
+        return _words().truths.get(value.strip(" .。").casefold(), value)
     if isinstance(kind, inspect.IntType):
         return whole_number(value)
     if isinstance(kind, inspect.StrType):
@@ -123,13 +136,28 @@ def _of_several(value: Any, kind: inspect.UnionType) -> Any:
 
 def is_nothing(value: Any) -> bool:
     """Whether a value is null, or a word for it."""
-    return value is None or (isinstance(value, str) and value.strip(" .").casefold() in _NOTHING)
+    if not isinstance(value, str):
+        return value is None
+    return value.strip(" .。").casefold() in _words().nothing
 
 
 def _struct(value: Mapping[str, Any], kind: inspect.StructType) -> dict[str, Any]:
     kinds = {field.encode_name: field.type for field in kind.fields}
-    named = named_as(value, tuple(kinds))
+    named = named_as(unwrapped(value, tuple(kinds)), tuple(kinds))
+    if {"name", "arguments"} <= kinds.keys():
+        named = _call(named)
     return {key: fitted(one, kinds[key]) if key in kinds else one for key, one in named.items()}
+
+
+def _call(named: Mapping[str, Any]) -> dict[str, Any]:
+    """A call without what OpenAI's form has beside name and arguments, and with another family's
+    name for the arguments.
+    """
+    others = [one for one in _ARGUMENTS if one in named]
+    named = {key: one for key, one in named.items() if key not in _OF_A_CALL}
+    if "arguments" not in named and len(others) == 1:
+        named["arguments"] = named.pop(others[0])
+    return named
 
 
 def choice(value: Any, choices: Sequence[Any]) -> Any:
@@ -151,7 +179,14 @@ def whole_number(value: Any) -> Any:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     named = _WITH_A_WORD.fullmatch(value) if isinstance(value, str) else None
-    return int(named["number"]) if named is not None else value
+    if named is None:
+        return value
+    words, noun = _words(), (named["noun"] or "").casefold()
+    if named["number"] is not None:
+        return value if noun in words.others else int(named["number"])
+    # "twenty one" is not one
+    number = words.number(named["word"].casefold()) if noun in {"", *words.steps} else None
+    return value if number is None else number
 
 
 def as_text(value: Any) -> Any:
@@ -168,31 +203,3 @@ def _object_in(text: str) -> Any:
     except LooseJSONError:
         return text
     return value if isinstance(value, dict) and not text[end:].strip() else text
-
-
-def one_of(content: str, kind: type[T]) -> tuple[T, tuple[str, ...]]:
-    """The one value of a struct's type that a reply holds, and what was mended in it. Raises
-    `NoFitError` where it holds none, or several that differ.
-    """
-    info = inspect.type_info(kind)
-    names = [one.encode_name for one in info.fields] if isinstance(info, inspect.StructType) else []
-    values, mended = candidates(content, names) if names else objects_in(content)
-    if not values:
-        raise NoFitError("it holds no JSON object")
-
-    read: list[T] = []
-    why: Exception | None = None
-    for value in values:
-        fit = fitted(value, info)
-        mended = mended if fit == value or FITTED in mended else (*mended, FITTED)
-        try:
-            one = msgspec.convert(fit, kind)
-        except (msgspec.ValidationError, RecursionError, OverflowError) as error:
-            why = error
-            continue
-        read += [] if one in read else [one]
-    if not read:
-        raise NoFitError(f"it is not the JSON object asked for: {why}"[:300]) from why
-    if len(read) > 1:
-        raise NoFitError("it holds several different answers")
-    return read[0], mended

@@ -33,7 +33,7 @@ def in_lines(text: str, names: Sequence[str]) -> dict[str, Any] | None:
     if not names or text.lstrip().startswith(("{", "[", "｛", "［")):
         return None
     plain = {plain_key(name): name for name in names}
-    for read in (_as_yaml, _as_table, _as_lines):
+    for read in (_as_yaml, _as_table, _under_a_head, _as_lines):
         found = read(text, plain)
         if found is not None and found.keys() == set(names):
             return found
@@ -64,6 +64,20 @@ def _as_table(text: str, plain: dict[str, str]) -> dict[str, Any] | None:
     rows = [row for line in text.splitlines() if (row := _ROW.fullmatch(line)) is not None]
     pairs = [(row["key"], _value(row["value"])) for row in rows if plain_key(row["key"]) in plain]
     return _named(pairs, plain)
+
+
+def _under_a_head(text: str, plain: dict[str, str]) -> dict[str, Any] | None:
+    """A table whose head has the names, and whose one other row the values."""
+    lines = [line.strip() for line in text.splitlines() if line.strip().startswith("|")]
+    rows = [[cell.strip(" *_`") for cell in line.strip("|").split("|")] for line in lines]
+    if len(rows) != 3 or not all(re.fullmatch(r":?-+:?", cell) for cell in rows[1]):
+        return None
+    head, _, values = rows
+    return (
+        None
+        if len(head) != len(values)
+        else _named(list(zip(head, map(_value, values), strict=True)), plain)
+    )
 
 
 def _as_lines(text: str, plain: dict[str, str]) -> dict[str, Any] | None:

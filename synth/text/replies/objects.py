@@ -4,7 +4,7 @@ done, else loosely.
 
 import json
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 from synth.text.calls.forms.harmony import read_harmony
 from synth.text.calls.thinking import thinking_in
@@ -36,12 +36,26 @@ def plain_text(content: str) -> str:
     return _FENCES.sub("", said(content)).strip()
 
 
+class PlacedObject(NamedTuple):
+    """An object of a reply, and where it begins and ends in the text."""
+
+    value: dict[str, Any]
+    begin: int
+    end: int
+
+
 def objects_in(content: str) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
     """The outermost objects of a reply, in order, and the name of what was mended; the only object
     of a list counts, too.
     """
+    _, found, mended = placed_in(content)
+    return [one.value for one in found], mended
+
+
+def placed_in(content: str) -> tuple[str, list[PlacedObject], tuple[str, ...]]:
+    """What a reply says, its outermost objects with their places in that, and what was mended."""
     text = _unescaped(plain_text(content))
-    found: list[dict[str, Any]] = []
+    found: list[PlacedObject] = []
     loosely, end, unclosed = False, 0, False
     begins = [match.start() for match in re.finditer(r"[{｛]", text)][-MOST_BRACES:]
     for begin in begins:
@@ -53,10 +67,10 @@ def objects_in(content: str) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
             value, mended, end = _loosely(text, begin, end)
             loosely = loosely or mended
         if isinstance(value, dict):
-            found.append(value)
+            found.append(PlacedObject(value, begin, end))
             unclosed = not text.startswith(("}", "｝"), end - 1)
     told = {LOOSELY: loosely, UNCLOSED: unclosed}
-    return found, tuple(name for name, holds in told.items() if holds)
+    return text, found, tuple(name for name, holds in told.items() if holds)
 
 
 def _unescaped(text: str) -> str:

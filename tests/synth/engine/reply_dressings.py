@@ -89,6 +89,18 @@ def table(answer: Any) -> str:
     return "\n".join(["Here you are:", "", "| field | value |", "|---|---|", *rows])
 
 
+def under_a_head(answer: Any) -> str:
+    cells = (answer.keys(), ("---" for _ in answer), map(strict, answer.values()))
+    return "\n".join(f"| {' | '.join(row)} |" for row in cells)
+
+
+def other(answer: Any) -> Any:
+    """An answer of the same form that says something else."""
+    texts = (key for key, value in answer.items() if isinstance(value, str))
+    key = next(texts, "lines")
+    return {**answer, key: ["other"] if key == "lines" else "other"}
+
+
 def bold_lines(answer: Any) -> str:
     return "\n".join(f"- **{key}**: {strict(one)}" for key, one in answer.items())
 
@@ -130,6 +142,7 @@ READ = {
     "yaml": in_yaml,
     "fenced yaml": lambda answer: f"```yaml\n{in_yaml(answer)}```",
     "markdown table": table,
+    "a table under a head": under_a_head,
     "bold lines": bold_lines,
     "curly quotes": curly_quotes,
     "block comments": block_comments,
@@ -186,6 +199,10 @@ NOT_READ = {
     "a name that stands twice": lambda answer: (
         f"{bold_lines(answer)}\n{bold_lines(dict(list(answer.items())[:1]))}"
     ),
+    "two readings": lambda answer: (
+        f"Reading A:\n{strict(answer)}\n\nReading B:\n{strict(other(answer))}"
+    ),
+    "taken back": lambda answer: f"{strict(answer)}\n\nWait, that was not what they asked for.",
     "a schema": lambda answer: json.dumps(
         {"type": "object", "properties": {key: {"type": "string"} for key in answer}}
     ),

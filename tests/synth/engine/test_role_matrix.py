@@ -23,7 +23,6 @@ from tests.synth.engine.role_answers import (
     ACTS,
     ANSWERS,
     ASKED_IN,
-    KINDS,
     KIT,
     LENIENT,
     REFUSALS,
@@ -165,16 +164,6 @@ def test_yaml_that_stands_for_more_than_it_says_is_none() -> None:
     assert found["i"] == "&i [*h, *h, *h, *h, *h, *h, *h, *h, *h]", "the words, and no more"
     assert in_lines("a: no\nb: 2026-11-26", "ab") == {"a": "no", "b": "2026-11-26"}
     assert in_lines("? [x]\n: y", "a") is None
-
-
-@pytest.mark.parametrize("role", KINDS)
-def test_two_answers_that_differ_are_none(role: str) -> None:
-    answer = ANSWERS[role]
-    texts = (key for key, value in answer.items() if isinstance(value, str))
-    key = next(texts, "lines")
-    other = {**answer, key: ["other"] if key == "lines" else "other"}
-    with pytest.raises(UnreadableError):
-        value_of(role, said(f"{strict(answer)}\n{strict(other)}"))
 
 
 def asked(run: Any, *replies: Any) -> Any:

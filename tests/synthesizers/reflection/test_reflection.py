@@ -60,7 +60,7 @@ def test_it_is_found_in_prose_fences_thoughts_and_drafts(text: str) -> None:
 @pytest.mark.parametrize(
     ("written", "step"),
     [("3", 3), (" 4\n", 4), ("0", 0), (0, 0), (4, 4), (3.0, 3), ("3.0", 3), ([3], 3)]
-    + [(text, 3) for text in ("step 3", "Step #3", "step: 3.", "3)")],
+    + [(text, 3) for text in ("step 3", "Step #3", "step: 3.", "3)", "three", "٣")],
 )
 def test_a_step_may_be_a_whole_number_or_a_text_that_names_one(written: Any, step: int) -> None:
     assert parsed_reflection(reply(retry_from_step=written), 5).retry_from_step == step
@@ -71,12 +71,11 @@ def test_a_step_may_be_a_whole_number_or_a_text_that_names_one(written: Any, ste
     [
         2.5,
         "2.5",
-        "three",
+        "three or four",
         "step 3 or 4",
         "",
         "+3",
         "-0",
-        "٣",
         True,
         False,
         [3, 4],
