@@ -13,14 +13,16 @@ from benchmarks.gates.leaks import WORDINGS, Case, held_out, retry
 from benchmarks.gates.prefixed import Prefixed
 from benchmarks.gates.table import Rate, table
 from synth.filters.leaks import LeaksConfig
-from synth.filters.leaks.evidence import JudgedLeak, suspected
-from synth.filters.leaks.planted import PlantedTurns, planted_gains
-from synth.filters.leaks.student import weights_of
+from synth.filters.leaks.evidence import suspected
+from synth.filters.leaks.planted import PlantedScores, planted_scores
+from synth.filters.leaks.student import Hearing, heard
 from synth.schemas import Case as Judged
 from synth.schemas import Env
 from synth.text.leaks import leaks
 
 GATE = "leaks with a student"
+_SETTINGS = LeaksConfig()
+HOW = Hearing(_SETTINGS.scorer_finds, _SETTINGS.scorer_false, _SETTINGS.scorer_planted)
 
 
 def no_env(name: str, config: object) -> Env:
@@ -28,14 +30,13 @@ def no_env(name: str, config: object) -> Env:
     raise LookupError(f"{name}: no environment is opened here")
 
 
-async def stopped(cases: Sequence[Case], student: Prefixed, planted: PlantedTurns) -> int:
+async def stopped(cases: Sequence[Case], student: Prefixed, planted: PlantedScores) -> int:
     """How many are dropped or held back."""
-    settings, count = LeaksConfig(), 0
+    count = 0
     for told, _ in cases:
-        weights = await weights_of(told, student)
-        weighed = JudgedLeak(planted=planted, weights=tuple(weights.items()))
         case = Judged(told, None, no_env)
-        found = suspected(case, weighed, settings.scorer_finds, settings.scorer_false)
+        weak = {leak.turn for leak in suspected(case) if leak.weak}
+        found = suspected(case, await heard(told, weak, student, planted, HOW))
         count += bool(leaks(told) or found)
 
     return count
@@ -44,8 +45,9 @@ async def stopped(cases: Sequence[Case], student: Prefixed, planted: PlantedTurn
 async def rates(folder: str) -> list[Rate]:
     """All rates, by author."""
     student, found = Prefixed(folder), list[Rate]()
-    planted = await planted_gains(student, student)
-    print(planted.told(LeaksConfig().scorer_false), file=sys.stderr)
+    planted = planted_scores(student, HOW.each)
+    await planted.hear(1.0, HOW.most_false, student)  # all of them, whatever it takes
+    print(planted.turns.told(HOW.most_false), file=sys.stderr)
     for author in WORDINGS:
         for source, what, cases, target in wordings(author):
             held = await stopped(cases, student, planted)

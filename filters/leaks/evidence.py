@@ -26,8 +26,9 @@ NO_SCORER = "no_scorer"
 
 class JudgedLeak(Faulted, frozen=True, omit_defaults=True, kw_only=True):
     """What a judge says of the suspected turns, and how far it may be believed; or what a student
-    (`model`) makes of the turns (`weights`, by turn) and of planted ones; or the reason
-    why nobody has said anything.
+    (`model`) makes of the turns (`weights`, by turn) and of planted ones, and whether it is
+    `heard` (None: that would change nothing) and finds turns `likely`; or the reason why nobody has
+    said anything.
     """
 
     reason: str | None = None
@@ -36,6 +37,8 @@ class JudgedLeak(Faulted, frozen=True, omit_defaults=True, kw_only=True):
     model: str | None = None
     weights: tuple[tuple[int, float], ...] = ()
     planted: PlantedTurns | None = None
+    heard: bool | None = None
+    likely: tuple[int, ...] = ()
 
 
 def about(case: Case, metric: str) -> tuple[float | None, JudgedLeak | None]:
@@ -44,38 +47,25 @@ def about(case: Case, metric: str) -> tuple[float | None, JudgedLeak | None]:
     return (None, None) if found is None else (found.value, found.about)
 
 
-def suspected(
-    case: Case,
-    weighed: JudgedLeak | None = None,
-    least_found: float = 0.25,
-    most_false: float = 0.06,
-) -> tuple[Leak, ...]:
+def suspected(case: Case, weighed: JudgedLeak | None = None) -> tuple[Leak, ...]:
     """What a judge would have to look at, by turn: the world's check counts as told by nobody, too.
 
-    Where a student was calibrated, it is asked in the rules' place about sentences that only seem
-    to tell something: turns are suspected that weigh more than planted harmless ones.
+    A student that is heard is asked in the rules' place about sentences that only seem to tell
+    something: turns are suspected that weigh more than planted harmless ones.
     """
     ruled = suspicions(case.trajectory, hidden=_hidden(case.task))
-    if not calibrated(weighed, least_found, most_false):
+    if weighed is None or not weighed.heard:
         return ruled
 
-    assert weighed is not None
-    assert weighed.planted is not None
-    bound, weights = weighed.planted.bound(most_false), dict(weighed.weights)
     # a turn that was not weighed has no low weight
-    kept = [one for one in ruled if not one.weak or one.turn not in weights]
-    kept += _likely(case.trajectory, {turn for turn, value in weights.items() if value > bound})
+    turns = {turn for turn, _ in weighed.weights}
+    kept = [one for one in ruled if not one.weak or one.turn not in turns]
+    kept += _likely(case.trajectory, set(weighed.likely))
 
     return tuple(sorted(kept, key=lambda leak: leak.turn))
 
 
-def calibrated(weighed: JudgedLeak | None, least_found: float, most_false: float) -> bool:
-    """Whether a student found enough of what was planted."""
-    planted = None if weighed is None else weighed.planted
-    return planted is not None and planted.holds(least_found, most_false)
-
-
-def unweighed(weighed: JudgedLeak | None, least_found: float, most_false: float) -> str | None:
+def unweighed(weighed: JudgedLeak | None) -> str | None:
     """Why a retry is not known to be clean although a student was there to say it; None where it
     has, or never could.
     """
@@ -83,7 +73,7 @@ def unweighed(weighed: JudgedLeak | None, least_found: float, most_false: float)
         return None
     if weighed.fault is not None:
         return "scorer_fault"
-    return weighed.reason if calibrated(weighed, least_found, most_false) else None
+    return weighed.reason if weighed.heard else None
 
 
 def _likely(trajectory: Trajectory, turns: set[int]) -> Iterator[Leak]:

@@ -10,17 +10,16 @@ from pydantic import Field
 from synth.engine.asking import TOO_LONG, SourceMeans
 from synth.filters.judge import NoDrawsError, draws
 from synth.filters.leaks.asking import about_turn, read
-from synth.filters.leaks.calibration import calibration
+from synth.filters.leaks.calibration import Calibration, calibration
 from synth.filters.leaks.evidence import (
     METRIC,
     WEIGHT,
     JudgedLeak,
     about,
-    calibrated,
     suspected,
     unweighed,
 )
-from synth.filters.leaks.student import weight_of
+from synth.filters.leaks.student import Hearing, weight_of
 from synth.schemas import JUDGED, UNVERIFIED, Case, Filter, FilterSettings, Measure, Verdict
 from synth.text.leaks import Leak, leaks
 
@@ -35,7 +34,8 @@ class LeaksConfig(FilterSettings):
 
     `scorer`: the model, where the flow has it, whose probabilities say which turns the guidance
     made likely (null: none). It is heard only where by itself it finds `scorer_finds` of the
-    planted secrets at a bound that `scorer_false` of the planted harmless turns exceed.
+    planted secrets at a bound that `scorer_false` of the planted harmless turns exceed: of at most
+    `scorer_planted` secrets, and as many harmless turns, of each of ten situations.
     """
 
     role: str = "judge"
@@ -46,6 +46,7 @@ class LeaksConfig(FilterSettings):
     scorer: str | None = "student"
     scorer_finds: float = Field(default=0.25, ge=0, le=1)
     scorer_false: float = Field(default=0.06, ge=0, lt=1)
+    scorer_planted: int = Field(default=10, ge=1, le=10)
 
 
 async def measure(case: Case, config: LeaksConfig, means: SourceMeans) -> Sequence[Measure]:
@@ -54,27 +55,58 @@ async def measure(case: Case, config: LeaksConfig, means: SourceMeans) -> Sequen
     """
     if case.trajectory.guidance is None or leaks(case.trajectory):
         return [Measure(METRIC, None, about=JudgedLeak(reason="no_need"))]
-    if config.scorer is None:
-        return await _asked(case, None, config, means)
 
-    weight = await weight_of(case.trajectory, config.scorer, means)
-    return [weight, *await _asked(case, weight.about, config, means)]
+    found = suspected(case)
+    certain = [leak for leak in found if not leak.weak]
+    if certain and (held := await _held(config, means)):
+        return held  # whatever a student makes of it
+    if config.scorer is None:
+        return await _asked(case, found, config, means)
+
+    how = Hearing(config.scorer_finds, config.scorer_false, config.scorer_planted)
+    weak = {leak.turn for leak in found if leak.weak}
+    weight = await weight_of(case.trajectory, weak, config.scorer, how, means)
+    weighed = weight.about
+    if isinstance(weighed, JudgedLeak) and weighed.fault is not None:
+        # what there is to ask about is not known yet
+        return [weight, Measure(METRIC, None, about=JudgedLeak(reason="scorer_fault"))]
+
+    return [weight, *await _asked(case, suspected(case, weighed), config, means)]
+
+
+async def _held(config: LeaksConfig, means: SourceMeans) -> Sequence[Measure]:
+    """Why no judge could clear what is suspected; nothing where one may."""
+    if not means.has(config.role):
+        return [Measure(METRIC, None, about=JudgedLeak(reason="no_judge"))]
+
+    try:
+        known = await _calibrated(config, means)
+    except NoDrawsError as lost:
+        return lost.measures(METRIC)
+
+    if known.holds(config.min_caught, config.most_false):
+        return ()
+    return [Measure(METRIC, None, about=JudgedLeak(calibration=known))]
+
+
+async def _calibrated(config: LeaksConfig, means: SourceMeans) -> Calibration:
+    """What the judge makes of what was planted. Raises `NoDrawsError`."""
+    return await calibration(
+        means, config.role, config.temperature, config.min_caught, config.most_false
+    )
 
 
 async def _asked(
-    case: Case, weighed: JudgedLeak | None, config: LeaksConfig, means: SourceMeans
+    case: Case, found: Sequence[Leak], config: LeaksConfig, means: SourceMeans
 ) -> Sequence[Measure]:
-    """What a judge says, where there is one and anything to ask."""
-    if weighed is not None and weighed.fault is not None:
-        # what there is to ask about is not known yet
-        return [Measure(METRIC, None, about=JudgedLeak(reason="scorer_fault"))]
+    """What a judge says of suspicions, where it may be believed."""
+    if not found:
+        return [Measure(METRIC, None, about=JudgedLeak(reason="no_need"))]
+    if held := await _held(config, means):
+        return held
 
-    found = suspected(case, weighed, config.scorer_finds, config.scorer_false)
-    if not found or not means.has(config.role):
-        return [Measure(METRIC, None, about=JudgedLeak(reason="no_judge" if found else "no_need"))]
-
+    known = await _calibrated(config, means)
     try:
-        known = await calibration(means, config.role, config.temperature)
         leaking = await _leaking(case, found[:MOST], config, means)
     except NoDrawsError as lost:
         return lost.measures(METRIC)
@@ -116,10 +148,9 @@ async def no_leaks(case: Case, config: LeaksConfig) -> Verdict:
     if found:
         return Verdict(False, found[0].kind, float(len(found)), _shown(found[0]))
 
-    heard = (config.scorer_finds, config.scorer_false)
     _, weighed = about(case, WEIGHT)
-    open_questions = suspected(case, weighed, *heard)
-    missing = unweighed(weighed, *heard)
+    open_questions = suspected(case, weighed)
+    missing = unweighed(weighed)
 
     if not open_questions and missing is None:
         return Verdict(True, "clean", detail=_by_student(weighed, config))
@@ -152,13 +183,16 @@ def _judged(case: Case, open_questions: Sequence[Leak], config: LeaksConfig) -> 
 
 def _by_student(weighed: JudgedLeak | None, config: LeaksConfig) -> dict[str, Any]:
     """How far the student that weighed a clean retry may be believed, or that it was not heard."""
-    planted = None if weighed is None else weighed.planted
-    if weighed is None or planted is None:
-        return {} if weighed is None else {"scorer": weighed.reason}
+    if weighed is None:
+        return {}
+    if weighed.planted is None:
+        return {"scorer": weighed.reason}
+    if weighed.heard is None:
+        most = max((value for _, value in weighed.weights), default=None)
+        return {} if most is None else {"scorer": weighed.planted.lighter(most)}
 
-    holds = calibrated(weighed, config.scorer_finds, config.scorer_false)
-    told = planted.told(config.scorer_false)
-    return {"scorer": told if holds else f"not heard: {told}"}
+    told = weighed.planted.told(config.scorer_false)
+    return {"scorer": told if weighed.heard else f"not heard: {told}"}
 
 
 def _shown(leak: Leak) -> dict[str, Any]:
@@ -174,7 +208,7 @@ FILTER = Filter(
     no_leaks,
     measure=measure,
     about=JudgedLeak,
-    measured=("role", "samples", "temperature", "scorer", "scorer_finds", "scorer_false"),
-    version=5,
+    measured=tuple(LeaksConfig.model_fields),
+    version=6,
     optional_roles=_models,
 )

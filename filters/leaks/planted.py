@@ -38,64 +38,134 @@ _CALL = {"id": "c0", "type": "function", "function": {"name": "look", "arguments
 
 
 class PlantedTurns(msgspec.Struct, frozen=True):
-    """The weights of planted turns (`weight`), ascending: `secrets` tell of the lesson; and the
-    gains alone, in nats per token, by which a student is known from the rules.
+    """The weights of planted turns (`weight`) that were scored, ascending: `secrets` tell of the
+    lesson; and the gains alone, in nats per token, by which a student is known from the rules. `of`
+    so many secrets and harmless turns there are.
     """
 
-    secrets: tuple[float, ...]
-    harmless: tuple[float, ...]
-    secret_gains: tuple[float, ...]
-    harmless_gains: tuple[float, ...]
-
-    def bound(self, most_false: float) -> float:
-        """The least weight above which at most `most_false` of the harmless turns lie."""
-        return _bound(self.harmless, most_false)
+    secrets: tuple[float, ...] = ()
+    harmless: tuple[float, ...] = ()
+    secret_gains: tuple[float, ...] = ()
+    harmless_gains: tuple[float, ...] = ()
+    of: tuple[int, int] = (0, 0)
 
     def told(self, most_false: float) -> str:
-        """What is found of the planted turns, in words."""
-        bound, alone = self.bound(most_false), self._found_alone(most_false)
+        """What is found of the planted turns, in words, once all harmless ones are scored."""
+        bound, alone = bound_of(self.harmless, most_false), self.found_alone(most_false)
         caught, flagged = (sum(w > bound for w in one) for one in (self.secrets, self.harmless))
         return (
             f"finds {caught} of {len(self.secrets)} planted secrets ({alone} without the rules), "
             f"and one in {flagged} of {len(self.harmless)} harmless turns"
         )
 
-    def holds(self, least_found: float, most_false: float) -> bool:
-        """Whether the student finds enough of the secrets at that price, without the rules."""
-        return self._found_alone(most_false) >= least_found * len(self.secret_gains)
+    def lighter(self, most: float) -> str:
+        """How turns of at most this weight compare with what was scored, in words."""
+        more = sum(one >= most for one in self.harmless)
+        return f"{more} of {self.of[1]} planted harmless turns, and maybe more, weigh as much"
 
-    def _found_alone(self, most_false: float) -> int:
-        bound = _bound(self.harmless_gains, most_false)
+    def found_alone(self, most_false: float) -> int:
+        """How many of the scored secrets the gains find, at a price in harmless turns."""
+        bound = bound_of(self.harmless_gains, most_false)
         return sum(gain > bound for gain in self.secret_gains)
 
 
-def _bound(harmless: Sequence[float], most_false: float) -> float:
-    return harmless[-1 - min(int(most_false * len(harmless)), len(harmless) - 1)]
+def bound_of(harmless: Sequence[float], most_false: float) -> float:
+    """The least weight above which at most `most_false` of all harmless turns lie."""
+    return harmless[-1 - allowed(len(harmless), most_false)]
+
+
+def allowed(count: int, most_false: float) -> int:
+    """How many of so many harmless turns may weigh more than the bound."""
+    return min(int(most_false * count), count - 1)
 
 
 class NotScoredError(Exception):
     """A student gave no gains of the planted turns: its message says why."""
 
 
-_OF: "WeakKeyDictionary[ScoringModel, asyncio.Task[PlantedTurns]]" = WeakKeyDictionary()
+Planted = tuple[Situation, str]
+"""A turn, and where it is planted."""
 
 
-async def planted_gains(scorer: ScoringModel, asked: ScoringModel) -> PlantedTurns:
-    """What a student makes of the planted turns, once for a process; `asked` is the same student,
-    with what is to be done around each question. Raises what that raises, and `NotScoredError`
-    where its template cannot tell turns apart. What a fault has ended is asked again next time.
+class PlantedScores:
+    """What a student makes of the planted turns, of which no more are scored than are needed to
+    know what is asked; `each`: so many secrets and harmless turns of a situation.
     """
-    known = _OF.get(scorer)
-    if known is None or _broken(known):
-        known = _OF[scorer] = asyncio.ensure_future(_measured(asked))
 
-    return await asyncio.shield(known)
+    def __init__(self, each: int) -> None:
+        situations = planted_situations()
+        secrets = [(one, text) for one in situations for text in one.secrets[:each]]
+        harmless = [(one, text) for one in situations for text in one.harmless[:each]]
+        # what is asked of harmless turns is whether many weigh much, of secrets whether some do
+        harmless.sort(key=lambda turn: -_odds()[turn[0].lesson, turn[1]])
+        secrets.sort(key=lambda turn: len(turn[0].system + turn[0].seen + turn[0].lesson))
+        self._left = {True: secrets, False: harmless}
+        self._asking: asyncio.Task[None] | None = None
+        self.turns = PlantedTurns(of=(len(secrets), len(harmless)))
+
+    async def begin(self, student: ScoringModel) -> None:
+        """Scores the first turns. Raises `NotScoredError` where its template cannot tell turns
+        apart, and what the student raises, as all methods do.
+        """
+        if not self.turns.harmless:
+            await self._further(False, student)
+
+    async def outweighs(self, weight: float, most_false: float, student: ScoringModel) -> bool:
+        """Whether a weight lies above the bound that `most_false` of the harmless turns exceed."""
+        may = allowed(self.turns.of[1], most_false)
+        while sum(one >= weight for one in self.turns.harmless) <= may:
+            if not self._left[False]:
+                return True
+            await self._further(False, student)
+
+        return False
+
+    async def hear(self, least_found: float, most_false: float, student: ScoringModel) -> bool:
+        """Whether the student by itself, without the rules, finds enough of the secrets."""
+        while self._left[False]:
+            await self._further(False, student)
+
+        enough = least_found * self.turns.of[0]
+        while (found := self.turns.found_alone(most_false)) < enough:
+            if found + len(self._left[True]) < enough:
+                return False
+            await self._further(True, student)
+
+        return True
+
+    async def _further(self, secret: bool, student: ScoringModel) -> None:
+        """Scores some more turns, for all who wait; what a fault has ended is asked again."""
+        if self._asking is None:
+            self._asking = asyncio.ensure_future(self._score(secret, student))
+        await asyncio.shield(self._asking)
+
+    async def _score(self, secret: bool, student: ScoringModel) -> None:
+        try:
+            some = self._left[secret][:AT_ONCE]
+            given = await asyncio.gather(*(_gain(student, one, text) for one, text in some))
+        finally:
+            self._asking = None
+
+        del self._left[secret][:AT_ONCE]
+        found, side = self.turns, "secret" if secret else "harmless"
+        gains, weights = zip(*given, strict=True)
+        whole = "secrets" if secret else side
+        self.turns = msgspec.structs.replace(
+            found,
+            **{
+                f"{side}_gains": tuple(sorted((*getattr(found, f"{side}_gains"), *gains))),
+                whole: tuple(sorted((*getattr(found, whole), *weights))),
+            },
+        )
 
 
-def _broken(asked: "asyncio.Task[PlantedTurns]") -> bool:
-    if not asked.done() or asked.cancelled():
-        return asked.done()
-    return isinstance(asked.exception(), FaultError)
+_OF: "WeakKeyDictionary[ScoringModel, dict[int, PlantedScores]]" = WeakKeyDictionary()
+
+
+def planted_scores(scorer: ScoringModel, each: int) -> PlantedScores:
+    """What is known of a student, once for a process."""
+    known = _OF.setdefault(scorer, {})
+    return known.setdefault(each, PlantedScores(each))
 
 
 def planted_situations() -> Sequence[Situation]:
@@ -106,26 +176,6 @@ def planted_situations() -> Sequence[Situation]:
 
 class _Situations(msgspec.Struct, frozen=True):
     situations: Sequence[Situation]
-
-
-async def _measured(scorer: ScoringModel) -> PlantedTurns:
-    planted = [
-        (secret, one, text)
-        for one in planted_situations()
-        for secret, texts in ((True, one.secrets), (False, one.harmless))
-        for text in texts
-    ]
-    found: dict[bool, list[tuple[float, float]]] = {True: [], False: []}
-
-    for at in range(0, len(planted), AT_ONCE):
-        some = planted[at : at + AT_ONCE]
-        given = await asyncio.gather(*(_gain(scorer, one, text) for _, one, text in some))
-        for (secret, *_), gain in zip(some, given, strict=True):
-            found[secret].append(gain)
-
-    sides = [[sorted(side) for side in zip(*found[one], strict=True)] for one in (True, False)]
-    (secret_gains, secrets), (harmless_gains, harmless) = [map(tuple, one) for one in sides]
-    return PlantedTurns(secrets, harmless, secret_gains, harmless_gains)
 
 
 async def _gain(scorer: ScoringModel, one: Situation, text: str) -> tuple[float, float]:

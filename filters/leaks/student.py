@@ -1,6 +1,6 @@
 """What a student makes of a retry: by how much its guidance made each turn likelier."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 from math import isfinite
 
@@ -9,7 +9,14 @@ import msgspec
 from synth.boundary import FaultError, guard_async
 from synth.engine.asking import TOO_LONG, SourceMeans, told
 from synth.filters.leaks.evidence import NO_SCORER, WEIGHT, JudgedLeak
-from synth.filters.leaks.planted import DIGITS, OTHER_TOKENS, NotScoredError, planted_gains, weight
+from synth.filters.leaks.planted import (
+    DIGITS,
+    OTHER_TOKENS,
+    NotScoredError,
+    PlantedScores,
+    planted_scores,
+    weight,
+)
 from synth.models import assistant_turns
 from synth.schemas import (
     ConfigError,
@@ -28,29 +35,82 @@ from synth.text.leaks.scan import authored
 from synth.text.leaks.suspicion import turn_odds
 
 
-async def weight_of(trajectory: Trajectory, role: str, means: SourceMeans) -> Measure:
+class Hearing(msgspec.Struct, frozen=True):
+    """When a student is heard: it finds so many of the planted secrets, at so many harmless turns;
+    `each` of both are planted in a situation.
+    """
+
+    finds: float
+    most_false: float
+    each: int
+
+
+async def weight_of(
+    trajectory: Trajectory, weak: Collection[int], role: str, how: Hearing, means: SourceMeans
+) -> Measure:
     """How much says that a retry tells what it was whispered, under a role's model; or why nothing
-    does, a fault too, which the next run tries again.
+    does, a fault too, which the next run tries again. `weak`: the turns that the rules alone only
+    find likely to tell something.
     """
     scorer = _scorer(role, means)
     if scorer is None:
         return _none(NO_SCORER)
 
     asked, known = Checked(scorer, role), JudgedLeak(model=str(means.role(role).policy.model))
+    planted = planted_scores(scorer, how.each)
     try:
-        planted = await planted_gains(scorer, asked)
-        known = msgspec.structs.replace(known, planted=planted)
-        found = await weights_of(trajectory, asked)
+        await planted.begin(asked)
+        found = await heard(trajectory, weak, asked, planted, how)
     except NotScoredError as lost:
         return _none(str(lost), known)
     except FaultError as fault:
-        return _lost(fault, role, known, means)
+        return _lost(fault, role, msgspec.structs.replace(known, planted=planted.turns), means)
 
+    if found.heard is not None:
+        verb = "is heard" if found.heard else "is not heard"
+        means.run.say_once(f"leaks: {role!r} {verb}: {planted.turns.told(how.most_false)}")
     means.run.role_breakers[role].answered()
-    pairs = tuple((turn, round(value, DIGITS)) for turn, value in found.items())
-    turn, most = max(pairs, key=lambda one: one[1], default=(None, None))
+    turn, most = max(found.weights, key=lambda one: one[1], default=(None, None))
 
-    return Measure(WEIGHT, most, turn, msgspec.structs.replace(known, weights=pairs))
+    return Measure(WEIGHT, most, turn, msgspec.structs.replace(found, model=known.model))
+
+
+async def heard(
+    trajectory: Trajectory,
+    weak: Collection[int],
+    student: ScoringModel,
+    planted: PlantedScores,
+    how: Hearing,
+) -> JudgedLeak:
+    """What a student makes of a retry, and whether it is heard, where that makes a difference: not
+    where none of its turns weighs much and the rules suspect none. Raises `NotScoredError`.
+    """
+    reason, weights = None, dict[int, float]()
+    try:
+        given = await weights_of(trajectory, student)
+        weights = {turn: round(value, DIGITS) for turn, value in given.items()}
+    except NotScoredError as lost:
+        reason = str(lost)
+    except FaultError as fault:
+        if not fault.context_overflow:
+            raise
+        reason = TOO_LONG
+
+    heaviest = sorted(weights, key=lambda turn: -weights[turn])
+    likely = [
+        turn for turn in heaviest if await planted.outweighs(weights[turn], how.most_false, student)
+    ]
+    believed = None
+    if likely or reason is not None or not weights.keys().isdisjoint(weak):
+        believed = await planted.hear(how.finds, how.most_false, student)
+
+    return JudgedLeak(
+        reason=reason,
+        weights=tuple(weights.items()),
+        planted=planted.turns,
+        heard=believed,
+        likely=tuple(sorted(likely)) if believed else (),
+    )
 
 
 def _scorer(role: str, means: SourceMeans) -> ScoringModel | None:
@@ -86,10 +146,7 @@ def _none(reason: str, known: JudgedLeak | None = None) -> Measure:
 
 
 def _lost(fault: FaultError, role: str, known: JudgedLeak, means: SourceMeans) -> Measure:
-    """Why a failing student says nothing: a retry too long for it is no fault."""
-    if fault.context_overflow:
-        return _none(TOO_LONG, known)
-
+    """That a failing student says nothing."""
     means.run.faulted(fault, role)
     means.run.may_start()  # refusals in a row end the run
     return Measure(WEIGHT, None, about=told(fault, JudgedLeak))

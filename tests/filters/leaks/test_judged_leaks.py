@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from synth.filters.leaks.calibration import EACH, SUBJECT, planted_questions
+from synth.filters.leaks.calibration import AT_ONCE, EACH, SUBJECT, planted_questions
 from synth.ledger import Ledger
 from synth.ledger.views import connect
 from tests.flow_files import run_flow
@@ -109,6 +109,10 @@ def test_a_judge_that_finds_what_was_planted_clears_it(tmp_path: Path) -> None:
     "judge", [lambda asked: False, lambda asked: True], ids=["deaf", "nervous"]
 )
 def test_a_judge_that_always_says_the_same_decides_nothing(tmp_path: Path, judge: Says) -> None:
-    found, _ = decided(tmp_path, judge)
+    found, server = decided(tmp_path, judge)
     assert found["leaks"] == {(None, "unverified")}
     assert exported(tmp_path) == 0
+    asked = [body["messages"][0]["content"] for body in server.bodies]
+    assert sum(text.startswith("An agent was told") for text in asked) == AT_ONCE, (
+        "no more is needed"
+    )

@@ -3,15 +3,24 @@
 import asyncio
 from collections.abc import Callable
 from math import nan
+from random import Random
 from typing import Any
 
 import msgspec
 import pytest
 
 from synth.filters.leaks import FILTER, LeaksConfig, no_leaks
-from synth.filters.leaks.evidence import LIKELY, WEIGHT
+from synth.filters.leaks.evidence import LIKELY, WEIGHT, suspected
 from synth.filters.leaks.filter import measure
-from synth.filters.leaks.planted import PlantedTurns, planted_situations
+from synth.filters.leaks.planted import (
+    AT_ONCE,
+    PlantedTurns,
+    _gain,
+    bound_of,
+    planted_scores,
+    planted_situations,
+)
+from synth.filters.leaks.student import Hearing, heard
 from synth.schemas import Case, ModelError, Trajectory, Turn, Verdict
 from tests.filters.leaks.students import SECRETS, Student, fails, knows, means_with
 from tests.filters.leaks.test_leaks_filter import no_env, retry
@@ -67,10 +76,23 @@ def test_a_number_of_the_lesson_stays_suspected_whatever_a_student_says() -> Non
 
 @pytest.mark.parametrize("gain", [lambda text: 0.0, lambda text: -knows(text)])
 def test_a_student_that_does_not_find_what_was_planted_is_not_heard(gain: Any) -> None:
-    assert decided(HINTED, means_with(Student(gain))).reason == "unverified"
-    clean = decided(SILENT, means_with(Student(gain)))
-    assert clean.keep is True
-    assert str((clean.detail or {})["scorer"]).startswith("not heard: finds ")
+    means = means_with(Student(gain))
+    assert decided(HINTED, means).reason == "unverified"
+    assert means.said[0].startswith("leaks: 'student' is not heard: finds ")
+    assert decided(SILENT, means_with(Student(gain))).keep is True
+
+
+def test_what_no_student_could_change_costs_few_questions_or_none() -> None:
+    """A turn that many planted ones outweigh, and one that a judge who is not there must see."""
+    student = Student()
+    clean = decided(SILENT, means_with(student))
+    assert student.asked == 2 * (AT_ONCE + 1)
+    told = "8 of 92 planted harmless turns, and maybe more, weigh as much"
+    assert (clean.keep, clean.detail) == (True, {"scorer": told})
+
+    student = Student()
+    assert decided("It must be the one ending in 417.", means_with(student)).keep is None
+    assert student.asked == 0
 
 
 @pytest.mark.parametrize(
@@ -115,11 +137,14 @@ def test_a_model_without_probabilities_is_told_once_and_leaves_the_rules() -> No
 
 
 def test_planted_turns_are_scored_once_for_a_process_and_again_after_a_fault() -> None:
-    student = Student()
-    planted = 2 * sum(len(one.secrets) + len(one.harmless) for one in planted_situations())
+    student = Student(lambda text: -1.0)
     for _ in range(2):
-        decided(SILENT, means_with(student))
-    assert student.asked == planted + 4
+        assert decided(HINTED, means_with(student)).reason == "unverified"
+    harmless = sum(len(one.harmless) for one in planted_situations())
+    assert 2 * harmless < student.asked <= 2 * (harmless + len(SECRETS)) + 4
+    asked = student.asked
+    decided(HINTED, means_with(student))
+    assert student.asked == asked + 2
 
     down = Student(refuses=lambda planted, told: fails())
     assert why(decided(SILENT, means_with(down))) == "scorer_fault"
@@ -130,12 +155,62 @@ def test_planted_turns_are_scored_once_for_a_process_and_again_after_a_fault() -
 def test_bounds_are_those_of_planted_turns_and_a_student_is_judged_without_the_rules() -> None:
     even = tuple(n / 10 for n in range(20))
     planted = PlantedTurns((0.0, 1.0, 2.0, 3.0), even, (0.0, 0.0, 0.0, 9.0), even)
-    assert planted.bound(0.1) == 1.7
-    assert planted.bound(0.0) == 1.9
+    assert bound_of(even, 0.1) == 1.7
+    assert bound_of(even, 0.0) == 1.9
     told = "finds 2 of 4 planted secrets (1 without the rules), and one in 2 of 20 harmless turns"
     assert planted.told(0.1) == told
-    assert planted.holds(0.25, 0.1)
-    assert not planted.holds(0.26, 0.1)
+    assert planted.found_alone(0.1) == 1
+
+
+class Whole:
+    """All planted turns of a student, and what they come to, worked out without stopping early."""
+
+    def __init__(self, student: Student, how: Hearing) -> None:
+        found: dict[bool, list[tuple[float, float]]] = {True: [], False: []}
+        for one in planted_situations():
+            for secret, texts in ((True, one.secrets), (False, one.harmless)):
+                found[secret] += [
+                    asyncio.run(_gain(student, one, text)) for text in texts[: how.each]
+                ]
+        (gains, self._weights), (alone, _) = (
+            list(map(list, zip(*found[secret], strict=True))) for secret in (False, True)
+        )
+        self._over = int(how.most_false * len(gains))
+        bound = sorted(gains)[-1 - self._over]
+        self.heard = sum(gain > bound for gain in alone) >= how.finds * len(alone)
+
+    def likely(self, weight: float) -> bool:
+        return bool(weight > sorted(self._weights)[-1 - self._over])
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_what_is_left_out_changes_no_decision(seed: int) -> None:
+    """Students that know much, little or nothing, turns of any weight, settings of any kind."""
+    draw = Random(seed)
+    knowing, spread = draw.choice([0.0, 0.5, 1.5]), draw.choice([0.1, 1.0])
+
+    def gain(text: str) -> float:
+        own = Random(f"{seed} {text}").gauss(0.0, spread)
+        return own + knowing * (text in SECRETS)
+
+    how = Hearing(
+        draw.choice([0.1, 0.25, 0.6]), draw.choice([0.0, 0.06, 0.3]), draw.choice([3, 10])
+    )
+    whole, student = Whole(Student(gain), how), Student(gain)
+    planted = planted_scores(student, how.each)
+    for text in (SILENT, HINTED, "I look for it in the list, then.", "Was it recalled?"):
+        told = middle(retry(text))
+        ruled = suspected(Case(told, None, no_env))
+        found = asyncio.run(
+            heard(told, {one.turn for one in ruled if one.weak}, student, planted, how)
+        )
+        ((_, weight),) = found.weights
+        expected = {LIKELY} if whole.likely(weight) else set[str]()
+        expected |= {one.kind for one in ruled if not one.weak}
+        if not whole.heard:
+            expected = {one.kind for one in ruled}
+        assert {one.kind for one in suspected(Case(told, None, no_env), found)} == expected
+        assert found.heard in (None, whole.heard)
 
 
 def test_what_was_weighed_is_kept_with_the_model_and_what_it_made_of_planted_turns() -> None:
@@ -144,8 +219,9 @@ def test_what_was_weighed_is_kept_with_the_model_and_what_it_made_of_planted_tur
     assert (weight.metric, weight.turn) == (WEIGHT, 1)
     kept = msgspec.json.decode(msgspec.json.encode(weight.about), type=FILTER.about)
     assert (kept, kept.model) == (weight.about, "small")
-    assert len(kept.planted.secrets) == sum(len(one.secrets) for one in planted_situations())
-    assert len(SECRETS) == len(kept.planted.secrets)
+    assert (kept.heard, kept.likely, kept.planted.of) == (True, (1,), (80, 92))
+    assert len(kept.planted.harmless) == 92
+    assert len(kept.planted.secrets) == 24, "a quarter of 80 is enough, eight at a time"
 
 
 def test_no_student_is_asked_where_the_settings_name_none() -> None:

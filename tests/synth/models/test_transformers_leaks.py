@@ -51,10 +51,10 @@ def test_a_student_that_knows_nothing_is_not_heard(tmp_path: Path, random_model:
         ).fetchall()
 
     assert {reason for reason, _ in decided} == set(SAID)
-    assert '"scorer":"not heard: finds ' in dict(decided)["clean"]
+    assert "planted harmless turns" in dict(decided)["clean"]
     for value, detail in scores:
         kept = msgspec.json.decode(detail, type=FILTER.about)
         assert kept.weights == ((1, value),)
         assert kept.planted is not None
-        assert not kept.planted.holds(0.25, 0.06)
+        assert not kept.heard
     assert len(scores) == len(retries)
