@@ -15,15 +15,19 @@ class Drawing:
     Its methods raise `IndexError` where the draw leads nowhere.
     """
 
-    def __init__(self, databases: TaskDatabases, level: float, draw: Random) -> None:
+    def __init__(
+        self, databases: TaskDatabases, level: float, draw: Random, *, plain: bool = False
+    ) -> None:
         self._databases, self._database = databases, databases.database
         self._draw = draw
         self._words = vocabulary(self._database)
-        self._deepest = 1 + round(2 * level)
+        self._plain = plain
+        self._deepest = 1 if plain else 1 + round(2 * level)
 
     def question(self) -> SqlRequest:
         """A question with words of its own."""
-        name = self._draw.choice(list(grammar().questions))
+        forms = grammar().questions
+        name = self._draw.choice([one for one in forms if forms[one].plain or not self._plain])
         form = grammar().questions[name]
         table = self._draw.choice(self._database.tables)
         child = self._child(table) if "{child}" in form.says else ""
@@ -46,8 +50,18 @@ class Drawing:
             group=group,
             child=child,
             n=n,
-            which=self._conditions(table) if not child else self._conditions_of(child, table),
+            which=self._which(table, child, of),
         )
+
+    def _which(self, table: TableSpec, child: str, of: Path) -> tuple[Condition, ...]:
+        """Conditions on the rows that are asked about. Raises `IndexError` where a plain question
+        would ask for what it has said itself.
+        """
+        which = self._conditions_of(child, table) if child else self._conditions(table)
+        if self._plain and any(one.of == of for one in which):
+            raise IndexError("the column that is asked for")
+
+        return which
 
     def _child(self, table: TableSpec) -> str:
         """A table that refers to this one by one column."""
@@ -71,8 +85,9 @@ class Drawing:
     def _conditions(self, table: TableSpec) -> tuple[Condition, ...]:
         """Conditions on different columns, none where the level is low."""
         found: dict[Path, Condition] = {}
+        kinds = "plain" if self._plain else "condition"
         for _ in range(self._draw.randint(min(1, self._deepest - 1), self._deepest)):
-            one = self._condition(table, self._path(table, "condition"))
+            one = self._condition(table, self._path(table, kinds))
             if one is not None:
                 found.setdefault(one.of, one)
 
@@ -88,7 +103,8 @@ class Drawing:
     def _condition(self, table: TableSpec, path: Path) -> Condition | None:
         """A condition on a column; None for a reference that holds a value."""
         column = self._words.column(table.name, path)
-        if column.nulls and len(path) == 1 and self._draw.random() < 0.4:
+        gaps = column.nulls and len(path) == 1 and not self._plain
+        if gaps and self._draw.random() < 0.4:
             return Condition(self._draw.choice(("empty", "there")), path)
 
         if column.kind == "ref":
@@ -104,7 +120,8 @@ class Drawing:
         if column.numeric:
             return Condition(self._draw.choice(("more", "less")), path, (one,))
 
-        form = self._draw.choice(("equal", "equal", "other", "among"))
+        forms = ("equal",) if self._plain else ("equal", "equal", "other", "among")
+        form = self._draw.choice(forms)
 
         if form == "among" and len(values) > 2:
             some = self._draw.sample(values, 2)

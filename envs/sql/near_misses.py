@@ -18,6 +18,8 @@ from synth.envs.sql.request import SqlRequest
 
 NEAR_MISSES = 5
 """Statements that are nearly right, and end otherwise, which a task has at least."""
+OF_PLAIN = 2
+"""So many of a task that asks plainly: what is simple can be missed in few ways."""
 _CANDIDATES = range(1, 97)
 
 
@@ -31,11 +33,13 @@ def print_of_small(asked: SqlRequest, result: Result) -> str:
     return fingerprint(with_nothing_as_zero(result), ordered=asked.ordered)
 
 
-def telling(databases: TaskDatabases, asked: SqlRequest, sql: str) -> list[int] | None:
+def telling(
+    databases: TaskDatabases, asked: SqlRequest, sql: str, least: int = NEAR_MISSES
+) -> list[int] | None:
     """The small databases that tell slips which look right on the two large ones.
 
-    None where they would be too many, where fewer than `NEAR_MISSES` slips are told, and where
-    other rows of the schema tell one that none of these does.
+    None where they would be too many, where fewer slips than `least` are told, and where other rows
+    of the schema tell one that none of these does.
     """
     right, hidden, shown = prints_of(asked, databases.both(sql)), [], 0
 
@@ -49,7 +53,7 @@ def telling(databases: TaskDatabases, asked: SqlRequest, sql: str) -> list[int] 
             continue
 
     chosen, alike = _chosen(databases, asked, sql, hidden) if hidden else ([], [])
-    enough = shown + len(hidden) - len(alike) >= NEAR_MISSES
+    enough = shown + len(hidden) - len(alike) >= least
     if not enough or len(chosen) > MOST_SMALL:
         return None
 

@@ -19,6 +19,7 @@ class RequestForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     there: str = ""
     draws: dict[str, str] = {}
     filled: bool = False
+    plain: bool = False
     sql: str = ""
 
 

@@ -15,7 +15,7 @@ from synth.envs.sql.database.task_databases import ANSWERED, TaskDatabases, chec
 from synth.envs.sql.drawing import Drawing
 from synth.envs.sql.expert import GIVEN
 from synth.envs.sql.mutants import mutants
-from synth.envs.sql.near_misses import NEAR_MISSES, print_of_small, prints_of, telling
+from synth.envs.sql.near_misses import NEAR_MISSES, OF_PLAIN, print_of_small, prints_of, telling
 from synth.envs.sql.request import SqlRequest, grammar, sql_of
 from synth.envs.sql.words import vocabulary
 from synth.schemas import Check, Facts, RowPredicate, Task
@@ -62,11 +62,14 @@ class Drawer:
     def __init__(self, source: DatabaseSource, config: SqlConfig, draw: Random, seed: int) -> None:
         self._source, self._config, self._draw, self._seed = source, config, draw, seed
         self._least = 0
+        self._near_misses = OF_PLAIN if config.plain else NEAR_MISSES
         self._take(1)
 
     @property
     def _refers(self) -> bool:
         """Whether references can be followed at all, at this level and in this database."""
+        if self._config.plain:
+            return False
         columns = (column for table in self._database.tables for column in table.columns)
         return round(2 * self._config.level) > 0 and any(one.kind == "ref" for one in columns)
 
@@ -76,7 +79,8 @@ class Drawer:
         self._databases = TaskDatabases(self._source, self._seed, other)
         self._database = self._databases.database
         self._words = vocabulary(self._database)
-        self._drawing = Drawing(self._databases, self._config.level, self._draw)
+        plain = self._config.plain
+        self._drawing = Drawing(self._databases, self._config.level, self._draw, plain=plain)
 
     def task(self, kind: Kind, name: str, *, may_be_plain: bool) -> Task | None:
         """A task of a kind; None where none was found."""
@@ -137,7 +141,7 @@ class Drawer:
             or any(map(on_the_edge, (main, other)))
             or _says_little(main)
             or asked != self._words.read(said)
-            or (small := telling(self._databases, asked, sql)) is None
+            or (small := telling(self._databases, asked, sql, self._near_misses)) is None
         ):
             return None
 
@@ -222,7 +226,7 @@ class Drawer:
         slips = mutants(self._database, sql)
         near_misses = sum(self._ends_otherwise(slip, right) for _, slip in slips)
 
-        return (said, check, sql, change, ()) if near_misses >= NEAR_MISSES else None
+        return (said, check, sql, change, ()) if near_misses >= self._near_misses else None
 
     def _ends_otherwise(self, sql: str, right: Facts) -> bool:
         """Whether a change can be made, and leaves other rows than the right one."""

@@ -30,8 +30,9 @@ class DatabaseSource(Protocol):
 class SqlConfig(BaseModel):
     """`domain`: one of those of data/domains.yaml, by default another one from seed to seed.
 
-    `tables`: the most that a database has. `kinds`: which tasks are made. `engine`: `duckdb` for
-    questions alone. `digest` pins a user's file.
+    `tables`: the most that a database has. `plain`: tables and columns are called in words what they
+    are called in the schema, and a task asks about one table with one condition at most. `kinds`:
+    which tasks are made. `engine`: `duckdb` for questions alone. `digest` pins a user's file.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -39,6 +40,7 @@ class SqlConfig(BaseModel):
     domain: str | None = Field(default=None, max_length=40)
     tables: int = Field(default=8, ge=1, le=12)
     level: float = Field(default=0.5, ge=0, le=1)
+    plain: bool = False
     kinds: tuple[Kind, ...] = Field(
         default=("question", "change", "question", "repair"), min_length=1, max_length=12
     )
@@ -49,7 +51,8 @@ class SqlConfig(BaseModel):
     def pinned(self, source: DatabaseSource) -> dict[str, Any]:
         """What of the settings determines where an episode begins."""
         found = self.model_dump(include={"domain", "tables", "engine"}, exclude_none=True)
-        return {**found, **({"digest": source.digest} if source.digest else {})}
+        plain = {"plain": True} if self.plain else {}
+        return {**found, **plain, **({"digest": source.digest} if source.digest else {})}
 
     def opened(self, database: Database) -> "Engine":
         """A database to run statements in."""
@@ -75,12 +78,12 @@ class Made:
         if config.domain is not None and config.domain not in domains():
             raise ConfigError(f"sql has no domain {config.domain!r}; it has {', '.join(domains())}")
 
-        self._domain, self._tables = config.domain, config.tables
+        self._domain, self._tables, self._plain = config.domain, config.tables, config.plain
 
     def database(self, seed: int, other: int = 0) -> Database:
         """The database of a seed; `other` numbers those with other rows."""
         domain = self._domain or Random(f"sql {seed}").choice(list(domains()))
-        return generated(domain, self._tables, seed, other)
+        return generated(domain, self._tables, seed, other, plain=self._plain)
 
 
 FEWEST_TABLES = 3
@@ -127,8 +130,10 @@ def domains() -> Mapping[str, Domain]:
 
 
 @lru_cache(maxsize=256)
-def generated(domain: str, tables: int, seed: int, other: int = 0) -> Database:
-    """The database of a seed.
+def generated(
+    domain: str, tables: int, seed: int, other: int = 0, *, plain: bool = False
+) -> Database:
+    """The database of a seed; `plain`: called in words what it is called in the schema.
 
     The seed says which of the domain's tables it has (at most `tables`, with all that they refer
     to), what their columns are called, and its rows; with another `other` it has other rows.
@@ -145,7 +150,7 @@ def generated(domain: str, tables: int, seed: int, other: int = 0) -> Database:
             names |= closed
 
     chosen = {name: table for name, table in every.items() if name in names}
-    made = tuple(_table(name, table, draw) for name, table in chosen.items())
+    made = tuple(_table(name, table, draw, plain=plain) for name, table in chosen.items())
     rows = _rows(chosen, Random(f"sql rows {domain} {seed} {other}"))
 
     return Database(made, rows)
@@ -156,23 +161,24 @@ def _closed(every: Domain, name: str) -> set[str]:
     return {name}.union(*(_closed(every, other) for other in every[name].refers_to))
 
 
-def _table(name: str, told: _Table, draw: Random) -> TableSpec:
+def _table(name: str, told: _Table, draw: Random, *, plain: bool) -> TableSpec:
     """A table whose columns get one of their names each."""
     columns: list[ColumnSpec] = []
     for key, column in told.columns.items():
         taken = {"id", *(one.name for one in columns)}
         free = [one for one in column.names if one not in taken] or [key]
+        called = draw.choice(free)
         columns.append(
             ColumnSpec(
-                name=draw.choice(free),
-                phrase=column.phrase or key,
+                name=called,
+                phrase=called if plain else column.phrase or key,
                 kind=column.kind,
                 of=(column.of,) if isinstance(column.of, str) else column.of,
                 nulls=column.nulls,
             )
         )
 
-    return TableSpec(name, told.nouns[1], tuple(columns))
+    return TableSpec(name, name if plain else told.nouns[1], tuple(columns))
 
 
 def _rows(tables: Domain, draw: Random) -> Rows:
