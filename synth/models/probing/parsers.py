@@ -10,13 +10,14 @@ from importlib.resources import files
 import msgspec
 
 from synth.schemas import read_yaml
-from synth.text.calls.forms import bare, glm, harmony, marked, mistral, qwen_xml
+from synth.text.calls.forms import bare, gemma, glm, harmony, marked, mistral, qwen_xml
 from synth.text.calls.found import RECOVERED
 from synth.text.calls.python_calls import PYTHONIC
 
 BY_FORM = {
     qwen_xml.XML: "qwen3_coder",
     glm.GLM: "glm45",
+    gemma.GEMMA: "gemma4",
     harmony.HARMONY: "openai",
     mistral.MISTRAL: "mistral",
     PYTHONIC: "pythonic",

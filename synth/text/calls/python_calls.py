@@ -16,6 +16,7 @@ _WORDS = {"true": True, "false": False, "null": None, "none": None}
 _STRING = re.compile(r"('''|\"\"\"|'|\")(?:\\.|(?!\1)[\s\S])*\1")
 _MARKS = re.compile(r"[\[\](){}'\"]")
 _BEGUN = re.compile(r"\[?\s*(?P<name>[A-Za-z_][\w.]*)\(")
+_PRINT = re.compile(r"\Aprint\(\s*")
 MOST = 20_000
 """Characters of a list of calls; Python's parser is no place for more."""
 
@@ -64,6 +65,7 @@ def read_python_calls(
 
 def cut_call(text: str, tools: ToolSchemas) -> bool:
     """Whether calls of a tool begin a text whose last bracket is not closed."""
+    text = _PRINT.sub("", text)
     begun = _BEGUN.match(text)
     if begun is None or tool_named(tools, begun["name"]) is None:
         return False
@@ -76,7 +78,14 @@ def _calls(statement: ast.stmt) -> list[ast.Call]:
     made = value.elts if isinstance(value, ast.List | ast.Tuple) else [value]
     if not all(isinstance(one, ast.Call) for one in made):
         raise ValueError("no call")
-    return [one for one in made if isinstance(one, ast.Call)]
+    return [_printed(one) for one in made if isinstance(one, ast.Call)]
+
+
+def _printed(call: ast.Call) -> ast.Call:
+    """The call whose result is printed, as Gemma and Gemini have it: `print(find(id=1))`."""
+    printed = ast.unparse(call.func) == "print" and len(call.args) == 1 and not call.keywords
+    inner = call.args[0] if printed else None
+    return inner if isinstance(inner, ast.Call) else call
 
 
 def _named(call: ast.Call, tools: ToolSchemas, marked: bool) -> ToolCall | None:

@@ -12,6 +12,7 @@ from synth.schemas import ToolSchemas
 from synth.text.calls.forms import (
     bare,
     fenced,
+    gemma,
     glm,
     harmony,
     hermes,
@@ -32,6 +33,7 @@ _MARKED: Mapping[str, tuple[str, Reader]] = {
     "mistral": (mistral.OPENS, mistral.read_mistral),
     "section": (sections.OPENS, sections.read_section),
     "invoke": (invoke.OPENS, invoke.read_invoke),
+    "gemma": (gemma.OPENS, gemma.read_gemma),
     "marked": (marked.OPENS, marked.read_marked),
 }
 _UNMARKED: Mapping[str, tuple[str, Reader]] = {
@@ -50,7 +52,15 @@ def _pattern(*forms: Mapping[str, tuple[str, Reader]]) -> "re.Pattern[str]":
 
 OWN_PART = frozenset(
     {
-        *(RECOVERED, qwen_xml.XML, glm.GLM, PYTHONIC, mistral.MISTRAL, sections.SECTION),
+        *(
+            RECOVERED,
+            qwen_xml.XML,
+            glm.GLM,
+            gemma.GEMMA,
+            PYTHONIC,
+            mistral.MISTRAL,
+            sections.SECTION,
+        ),
         *(invoke.INVOKE, marked.MARKED, fenced.FENCED, react.REACT, bare.BARE, harmony.HARMONY),
     }
 )

@@ -91,7 +91,7 @@ def test_arguments_come_back_whatever_they_are(name: str, arguments: dict[str, A
     keywords = {f"k{at}": value for at, value in enumerate(arguments.values())}
     given_ = (
         keywords
-        if name in ("pythonic", "pythonic_tokens", "gemma", "python_tag_call")
+        if name in ("pythonic", "pythonic_tokens", "gemma", "gemma_printed", "python_tag_call")
         else (arguments)
     )
     text = JSON_FORMS[name]("get_weather", given_)

@@ -180,6 +180,31 @@ def gemma(name: str, arguments: dict[str, Any]) -> str:
     return f"```tool_code\n{name}({keywords(arguments)})\n```"
 
 
+def gemma_printed(name: str, arguments: dict[str, Any]) -> str:
+    return f"```tool_code\nprint(default_api.{name}({keywords(arguments)}))\n```"
+
+
+def in_gemmas_quotes(value: Any, quote: str) -> str:
+    if isinstance(value, str):
+        return f"{quote}{value}{quote}"
+    if isinstance(value, dict):
+        inside = (f"{key}:{in_gemmas_quotes(one, quote)}" for key, one in value.items())
+        return f"{{{','.join(inside)}}}"
+    if isinstance(value, list):
+        return f"[{','.join(in_gemmas_quotes(one, quote) for one in value)}]"
+    return as_json(value)
+
+
+def quoted_by_gemma(name: str, arguments: dict[str, Any]) -> str:
+    written = in_gemmas_quotes(arguments, '<|"|>')
+    return f"<|tool_call>call:{name}{written}<tool_call|>"
+
+
+def functiongemma(name: str, arguments: dict[str, Any]) -> str:
+    written = in_gemmas_quotes(arguments, "<escape>")
+    return f"<start_function_call>call:{name}{written}<end_function_call>"
+
+
 def phi(name: str, arguments: dict[str, Any]) -> str:
     return f"functools{as_json([{'name': name, 'arguments': arguments}])}"
 
@@ -217,11 +242,12 @@ FORMS: dict[str, Write] = {
         *(harmony, harmony_recipient_first, harmony_without_tokens),
         *(glm, qwen_coder, llama_function, fenced, fenced_hermes),
         *(react, react_blob, react_tau, pythonic, pythonic_tokens, gemma, phi, nemotron),
+        *(gemma_printed, quoted_by_gemma, functiongemma),
     )
 }
 JSON_FORMS = {
     name: form
     for name, form in FORMS.items()
-    if form not in (glm, qwen_coder, minimax, deepseek_v32)
+    if form not in (glm, qwen_coder, minimax, deepseek_v32, quoted_by_gemma, functiongemma)
 }
 """Those whose values are written as JSON or Python has them, so that any text may stand in them."""
