@@ -35,10 +35,9 @@ _LARGE: Mapping[str, Mapping[str, Any] | None] = {
     "reflect_retry": _ONE_TRY,
     "critical_step": None,
     "failure_injection": {"per_task": 1, "repairs": 0},
-    "leaks": None,  # a judge's calibration takes 48 questions a run
     "rubric": None,  # up to 3,000 tokens of log and rules a question
 }
-"""Worlds with long prompts, which it does not solve."""
+"""Worlds with long prompts."""
 WORLDS = (
     World(
         "storeroom",
@@ -52,7 +51,11 @@ WORLDS = (
             "failure_injection": {"per_task": 1, "repairs": 1, "repair_rounds": 1},
         },
     ),
-    World("sql", {"name": "sql", "tasks": 1, "level": 0.0}, _LARGE),
+    World(
+        "sql",
+        {"name": "sql", "tasks": 4, "tables": 3, "plain": True, "kinds": ["question"]},
+        _LARGE,
+    ),
     World(
         "storefront",
         {"name": "storefront", "tasks": 1, "level": 0.0},
@@ -60,6 +63,7 @@ WORLDS = (
         {
             **_LARGE,
             "rollout": {"trials": 1, "limits": {"max_turns": 2}},
+            "leaks": {"samples": 1, "scorer": None},
             "rank_surprisal": None,
         },
     ),
@@ -70,8 +74,7 @@ luck now and then (two to four chats in each of three runs), and a defect does s
 """
 EVERYWHERE: Mapping[str, Mapping[str, Any]] = {
     "reverse_task": {"explorations": 1, "tasks": 1, "windows": 1},
-    # the stage of retries has it weigh its own; the filter's bound takes 344 scorings a run
-    "leaks": {"scorer": None, "samples": 1},
+    "leaks": {"samples": 1, "scorer_planted": 3},  # a coarse bound, of 30 harmless turns
     "rubric": {"samples": 1},
 }
 
