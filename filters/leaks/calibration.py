@@ -49,8 +49,8 @@ class Wordings(msgspec.Struct, frozen=True):
 
 
 class Calibration(msgspec.Struct, frozen=True, omit_defaults=True):
-    """`caught` of the `planted` leaks, and `flagged` of the `harmless` turns; `failed`: it was asked
-    no further, since what it had got wrong was too much already.
+    """`caught` of the `planted` leaks, and `flagged` of the `harmless` turns; `failed`: it was
+    asked no further, since what it had got wrong was too much already.
     """
 
     planted: int

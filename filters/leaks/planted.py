@@ -165,7 +165,10 @@ _OF: "WeakKeyDictionary[ScoringModel, dict[int, PlantedScores]]" = WeakKeyDictio
 def planted_scores(scorer: ScoringModel, each: int) -> PlantedScores:
     """What is known of a student, once for a process."""
     known = _OF.setdefault(scorer, {})
-    return known.setdefault(each, PlantedScores(each))
+    if each not in known:
+        known[each] = PlantedScores(each)
+
+    return known[each]
 
 
 def planted_situations() -> Sequence[Situation]:

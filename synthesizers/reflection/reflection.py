@@ -184,8 +184,8 @@ def reflection_messages(
 
 
 def parsed_reflection(reply: str, turns: int) -> Reflection:
-    """Reads the reflection on an attempt of `turns` turns: the one JSON object in the reply that has
-    its keys.
+    """Reads the reflection on an attempt of `turns` turns: the one JSON object in the reply that
+    has its keys.
 
     Raises `UnreadableError` with the first error, in words that the model can act on.
     """

@@ -30,9 +30,9 @@ class DatabaseSource(Protocol):
 class SqlConfig(BaseModel):
     """`domain`: one of those of data/domains.yaml, by default another one from seed to seed.
 
-    `tables`: the most that a database has. `plain`: tables and columns are called in words what they
-    are called in the schema, and a task asks about one table with one condition at most. `kinds`:
-    which tasks are made. `engine`: `duckdb` for questions alone. `digest` pins a user's file.
+    `tables`: the most that a database has. `plain`: tables and columns are called in words what
+    they are called in the schema, and a task asks about one table with one condition at most.
+    `kinds`: which tasks are made. `engine`: `duckdb` for questions alone. `digest` pins a user's file.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

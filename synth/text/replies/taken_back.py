@@ -1,4 +1,4 @@
-"""Whether a reply takes back what it has just answered: "Wait, step 2 it is", "更正：", "Reading B:"
+"""Whether a reply takes back what it has just answered: "Wait, step 2 it is", "更正："
 (`data/replies/taken_back.yaml`).
 """
 
@@ -21,8 +21,8 @@ class CorrectionWords(msgspec.Struct, frozen=True):
 
 
 def takes_back(behind: str, *, paragraphs: bool = False) -> bool:
-    """Whether what stands behind an answer corrects it; `paragraphs`: a correction begins one, since
-    what else stands there may belong to the answer.
+    """Whether what stands behind an answer corrects it; `paragraphs`: at the beginning of one, since
+    all else may belong to the answer.
     """
     begins, anywhere = _patterns()
     if paragraphs:

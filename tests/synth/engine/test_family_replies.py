@@ -1,5 +1,5 @@
 """Sixty replies dressed as models of ten families dress them, with what a careful person reads in
-each (null: nothing), written before their author had read the reader: none is read wrongly, but one.
+each (null: nothing), written before their author had read the reader: one is read wrongly.
 """
 
 from pathlib import Path

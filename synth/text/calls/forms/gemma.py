@@ -1,5 +1,7 @@
-"""Calls as Gemma writes them, which are no JSON: `<|tool_call>call:NAME{key:<|"|>text<|"|>,n:3}<tool_call|>`
-(Gemma 4), `<start_function_call>call:NAME{key:<escape>text<escape>}<end_function_call>` (FunctionGemma).
+"""Calls as Gemma writes them, which are no JSON.
+
+Gemma 4: `<|tool_call>call:NAME{key:<|"|>text<|"|>,n:3}<tool_call|>`; FunctionGemma:
+`<start_function_call>call:NAME{key:<escape>text<escape>}<end_function_call>`.
 """
 
 import re
@@ -16,6 +18,7 @@ _CALL = re.compile(r"\s*call:\s*(?P<name>[\w.\-]+)\s*\{")
 _CLOSE = re.compile(r"\s*(?:<tool_call\|>|<end_function_call>)")
 _QUOTES = ('<|"|>', "<escape>")
 _KEY = re.compile(r"[\s,]*(?P<key>[^\s,:{}\[\]<>][^:{}\[\]<>]*?)\s*:\s*")
+_COLON = re.compile(r"\s*:\s*")
 _BARE = re.compile(r"[^,{}\[\]<>]*")
 _BETWEEN = re.compile(r"[\s,]*")
 _WORDS = {"true": True, "false": False, "null": None}
@@ -43,8 +46,8 @@ def read_gemma(text: str, opened: "re.Match[str]", tools: ToolSchemas) -> FoundC
 def _object(
     text: str, position: int, kinds: Mapping[str, Any], depth: int
 ) -> tuple[dict[str, Any], int]:
-    """What stands behind an opened brace, up to the one that closes it, and where that ends; `kinds`
-    are the schemas of its members. Raises `ValueError` where it is cut off.
+    """What stands behind an opened brace, and where the one ends that closes it; `kinds` are the
+    schemas of its members. Raises `ValueError` where it is cut off.
     """
     found: dict[str, Any] = {}
     while True:
@@ -54,7 +57,7 @@ def _object(
         quote = _quoted(text, position)
         if quote is not None:
             name, position = quote
-            colon = re.compile(r"\s*:\s*").match(text, position)
+            colon = _COLON.match(text, position)
         else:
             colon = _KEY.match(text, position)
             name = colon["key"] if colon is not None else ""
