@@ -32,7 +32,8 @@ class SqlConfig(BaseModel):
 
     `tables`: the most that a database has. `plain`: tables and columns are called in words what
     they are called in the schema, and a task asks about one table with one condition at most.
-    `kinds`: which tasks are made. `engine`: `duckdb` for questions alone. `digest` pins a user's file.
+    `kinds`: which tasks are made. `engine`: `duckdb` for questions alone. `digest` pins a user's
+    file.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

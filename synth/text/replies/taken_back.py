@@ -21,8 +21,8 @@ class CorrectionWords(msgspec.Struct, frozen=True):
 
 
 def takes_back(behind: str, *, paragraphs: bool = False) -> bool:
-    """Whether what stands behind an answer corrects it; `paragraphs`: at the beginning of one, since
-    all else may belong to the answer.
+    """Whether what stands behind an answer corrects it; `paragraphs`: at the beginning of one,
+    since all else may belong to the answer.
     """
     begins, anywhere = _patterns()
     if paragraphs:
