@@ -50,6 +50,11 @@ def test_every_parser_is_one_of_vllms() -> None:
         ("deepseek-ai/DeepSeek-V3.1", "deepseek_v31", "deepseek_v3"),
         ("ibm-granite/granite-3.3-8b-instruct", "granite", "granite"),
         ("moonshotai/Kimi-K2-Instruct", "kimi_k2", "kimi_k2"),
+        ("google/gemma-4-12b-it", "gemma4", "gemma4"),
+        ("google/functiongemma-270m-it", "functiongemma", None),
+        ("stepfun-ai/Step-3.5-Flash", "step3p5", "step3p5"),
+        ("stepfun-ai/step3", "step3", "step3"),
+        ("deepseek-ai/DeepSeek-V4-Flash", "deepseek_v4", "deepseek_v4"),
     ],
 )
 def test_a_models_name_tells_its_family(model: str, calls: str, thinking: str | None) -> None:
