@@ -122,7 +122,7 @@ def injector_question(site: InjectionPoint, name: str, code: str, draw: int) -> 
     sampling = {"temperature": TEMPERATURE}
 
     kind = {"turn": InjectorReply, "text": Instruction}[name]
-    form = form_with("mistake", kind, twin.tools)
+    form = form_with("mistake", kind, twin.tools, twin.turns)
 
     return RoleRequest.about(twin, purpose, task, *said, sampling=sampling, draw=draw, form=form)
 
@@ -164,10 +164,15 @@ def corrector_question(trial: Trajectory, tried: Sequence[Correction], draw: int
     ]
     failed = "These were tried, and did not help; propose another:" + "".join(lines)
     said = [log_of(trial), *([failed] if tried else [])]
-    form = form_with("correction", CorrectorReply, trial.tools)
+    form = form_with("correction", CorrectorReply, trial.tools, trial.turns, _own_steps(trial))
     return RoleRequest.about(
         trial, "correct", prompt("corrector/role"), *said, draw=draw, form=form
     )
+
+
+def _own_steps(trial: Trajectory) -> list[int]:
+    """The steps that the agent itself took."""
+    return [turn.index for turn in trial.turns if turn.sampled_by is not SampledBy.CANNED]
 
 
 def read_correction(
@@ -178,7 +183,7 @@ def read_correction(
     """
 
     reply = json_reply(completion, CorrectorReply)
-    own = [turn.index for turn in trial.turns if turn.sampled_by is not SampledBy.CANNED]
+    own = _own_steps(trial)
 
     if reply.step not in own:
         took = f"; it took {own[0]} to {own[-1]}" if own else ""

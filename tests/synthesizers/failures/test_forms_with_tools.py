@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from synth.schemas.trajectory import ToolSchema
+from synth.schemas.trajectory import ToolCall, ToolSchema, Turn
 from synth.synthesizers.failures.forms import form_with
 from synth.synthesizers.failures.roles import CorrectorReply, InjectorReply, Instruction
 
@@ -19,7 +19,7 @@ SHELF = {"type": "integer", "enum": [1, 2]}
 
 
 def calls(kind: type[Any], *tools: ToolSchema) -> Any:
-    schema = form_with("x", kind, tools)["json_schema"]["schema"]
+    schema = form_with("x", kind, tools, ())["json_schema"]["schema"]
     return schema.get("$defs", {}).get("WrittenCall")
 
 
@@ -45,3 +45,15 @@ def test_the_shared_form_is_not_changed_and_a_text_has_no_calls() -> None:
     calls(InjectorReply, tool("fetch", shelf=SHELF))
     assert calls(InjectorReply) == before
     assert calls(Instruction, tool("fetch", shelf=SHELF)) is None
+
+
+def test_a_turn_has_as_many_calls_as_those_of_the_run_and_names_a_step_that_there_is() -> None:
+    """Held to neither, a small model writes calls until it is cut off, and steps beyond the end."""
+    call = ToolCall.received("c", "look", "{}")
+    for made, most in ((1, 2), (5, 5)):
+        turns = [Turn(0, "Look."), Turn(1, None, tool_calls=(call,) * made)]
+        form = form_with("x", CorrectorReply, [tool("look")], turns, [1, 3])
+        properties = form["json_schema"]["schema"]["properties"]
+        assert properties["tool_calls"]["maxItems"] == most
+        bounds = (properties["step"]["minimum"], properties["step"]["maximum"])
+        assert bounds == (1, 3)
