@@ -53,7 +53,7 @@ WORLDS = (
     ),
     World(
         "sql",
-        {"name": "sql", "tasks": 2, "tables": 3, "plain": True, "kinds": ["question"]},
+        {"name": "sql", "tasks": 1, "tables": 3, "plain": True, "kinds": ["question"]},
         _LARGE,
     ),
     World(
