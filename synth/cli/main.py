@@ -26,6 +26,11 @@ INTERRUPTED = (
     "interrupted; what was committed and every reply that came in are kept: the same command "
     "goes on where this one stopped"
 )
+NO_MEMORY = (
+    "out of memory: give this process more (the container's limit, ulimit -v or -d), or let it hold "
+    "less at once (a stage's `live` and `shard`); what was committed is kept: the same command goes "
+    "on where this one stopped"
+)
 
 
 class Commands(click.Group):
@@ -103,7 +108,18 @@ def _command() -> NoReturn:
         _leave(INTERRUPTED, 128 + (signal.SIGTERM if terminated else signal.SIGINT))
     except OSError as error:
         _leave_for(error)
+    except Exception as error:
+        if not _out_of_memory(error):
+            raise
+        if _debugging():
+            traceback.print_exception(error)
+        _leave(NO_MEMORY, 1)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _out_of_memory(error: Exception) -> bool:
+    """Python's word for it, or DuckDB's, which is not imported for this."""
+    return isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException"
 
 
 def _as_interrupt(terminated: list[int], number: int, frame: FrameType | None) -> None:

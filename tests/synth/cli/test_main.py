@@ -105,6 +105,13 @@ main.main()
 """
 
 
+NO_MEMORY = (
+    "synth: out of memory: give this process more (the container's limit, ulimit -v or -d), or let "
+    "it hold less at once (a stage's `live` and `shard`); what was committed is kept: the same "
+    "command goes on where this one stopped\n"
+)
+
+
 @pytest.mark.parametrize(
     ("what", "line"),
     [
@@ -114,10 +121,8 @@ main.main()
             "ValueError('two\\nlines')",
             "synth: internal error: ValueError: two lines (set SYNTH_DEBUG=1 for the traceback)\n",
         ),
-        (
-            "MemoryError",
-            "synth: internal error: MemoryError (set SYNTH_DEBUG=1 for the traceback)\n",
-        ),
+        ("MemoryError", NO_MEMORY),
+        ("__import__('duckdb').OutOfMemoryException('Allocation failure')", NO_MEMORY),
     ],
 )
 def test_what_nobody_foresaw_is_one_line_with_a_traceback_for_those_who_ask(
