@@ -38,7 +38,14 @@ def _effects() -> Iterator[Rate]:
         what = f"effects of {other} against {own} that are not confirmed"
         yield Rate(source, GATE, what, n - kept, n, "at most 10 of 30")
         false = sum(one.null for one in stages)
-        yield Rate(source, GATE, "false of the confirmed", false, false + kept, "<= .2")
+        yield Rate(
+            source,
+            GATE,
+            f"false of the confirmed, {other} against {own}",
+            false,
+            false + kept,
+            "<= .2",
+        )
 
 
 def _gaps() -> Iterator[Mean]:

@@ -27,9 +27,9 @@ INTERRUPTED = (
     "goes on where this one stopped"
 )
 NO_MEMORY = (
-    "out of memory: give this process more (the container's limit, ulimit -v or -d), or let it hold "
-    "less at once (a stage's `live` and `shard`); what was committed is kept: the same command goes "
-    "on where this one stopped"
+    "out of memory: give this process more (the container's limit, ulimit -v or -d), or let it "
+    "hold less at once (a stage's `live` and `shard`); what was committed is kept: the same "
+    "command goes on where this one stopped"
 )
 
 
@@ -108,16 +108,10 @@ def _command() -> NoReturn:
         _leave(INTERRUPTED, 128 + (signal.SIGTERM if terminated else signal.SIGINT))
     except OSError as error:
         _leave_for(error)
-    except Exception as error:
-        if not _out_of_memory(error):
-            raise
-        if _debugging():
-            traceback.print_exception(error)
-        _leave(NO_MEMORY, 1)
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _out_of_memory(error: Exception) -> bool:
+def _out_of_memory(error: BaseException) -> bool:
     """Python's word for it, or DuckDB's, which is not imported for this."""
     return isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException"
 
@@ -151,6 +145,9 @@ def _last_net(kind: type[BaseException], error: BaseException, trace: TracebackT
     """
     if _debugging():
         sys.__excepthook__(kind, error, trace)
+        return
+    if _out_of_memory(error):
+        print(f"synth: {NO_MEMORY}", file=sys.stderr)
         return
     what = printable(" ".join(f"{kind.__name__}: {error}".split()))[:500].rstrip(":")
     print(f"synth: internal error: {what} (set SYNTH_DEBUG=1 for the traceback)", file=sys.stderr)

@@ -8,7 +8,7 @@ from pathlib import Path
 from synth.importers.files.decompression import MAX_UNPACKED, Known, Unpacked, hashed
 from synth.importers.files.json_value import value_at
 from synth.importers.records import WHOLE, Record, Rejection
-from synth.importers.streams.events import recognised
+from synth.importers.streams.event_facts import recognised
 
 _NUMBERED = re.compile(r"(\d+)\.json")
 _CACHE, _EVENTS = "event_cache", "events"

@@ -3,43 +3,18 @@
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
 from synth.importers.chats.blocks import said
 from synth.importers.chats.tool_parts import as_text
 from synth.importers.chats.tools import tools_of
 from synth.importers.conversation import ConversationBuilder, joined, tool_call
 from synth.importers.records import Object, inside
 from synth.importers.streams.condensed import condensed, of_event
+from synth.importers.streams.event_facts import EventFacts
 from synth.importers.streams.event_parts import called, observed, thoughts, without, words
 from synth.importers.traces.calls import used
 
-_SDK = ("ActionEvent", "ObservationEvent", "MessageEvent", "SystemPromptEvent", "AgentErrorEvent")
 _ANSWERS = ("ObservationEvent", "AgentErrorEvent", "UserRejectObservation")
-_SOURCES = ("agent", "user", "environment")
 _SILENT = ("change_agent_state", "recall", "null", "pause", "resume", "condensation_request")
-
-
-class EventFacts(msgspec.Struct):
-    """What events say beside the conversation."""
-
-    state: str | None = None
-    model: str | None = None
-    session: str | None = None
-    image: str | None = None
-    tools: list[Object] = []
-    before: list[list[Object]] = []
-    """The messages of each context before the last one."""
-
-
-def recognised(value: Any) -> bool:
-    """Whether a value is an event of either kind."""
-    if not isinstance(value, dict):
-        return False
-    if value.get("kind") in _SDK:
-        return True
-    is_event = "action" in value or "observation" in value
-    return is_event and value.get("source") in _SOURCES and ("args" in value or "content" in value)
 
 
 def read_events(chat: ConversationBuilder, events: Sequence[Any]) -> EventFacts:
@@ -53,6 +28,7 @@ def read_events(chat: ConversationBuilder, events: Sequence[Any]) -> EventFacts:
         else:
             reader.of_server(event)
         reader.name(event)
+    reader.end()
     return reader.told
 
 
@@ -64,6 +40,7 @@ class _EventReader:
         self._answer: Object | None = None
         self._response: Any = None
         self._named = 0
+        self._outer: list[list[Object]] = []
         self._calls: dict[Any, Any] = {}
         """The id of the call that each action is."""
 
@@ -85,9 +62,28 @@ class _EventReader:
         self._end()
         seen = condensed(self.chat.messages, event)
         if seen is not None:
-            self.told.before.append(self.chat.messages)
-            self.chat.messages = seen
-            self._named = len(seen)
+            (self.told.beside if self._outer else self.told.before).append(self.chat.messages)
+            self._go_on_with(seen)
+
+    def _go_on_with(self, messages: list[Object]) -> None:
+        self.chat.messages, self._named = messages, len(messages)
+
+    def _hand_over(self, event: Object, task: Any) -> None:
+        """What comes next is another agent's, up to its answer."""
+        self.name(event)
+        self._end()
+        self._outer.append(self.chat.messages)
+        self._go_on_with([])
+        self.chat.say("user", as_text(task))
+
+    def _take_back(self) -> None:
+        self.told.beside.append(self.chat.messages)
+        self._go_on_with(self._outer.pop())
+
+    def end(self) -> None:
+        """Whoever was at work when the log ends, the run is the outermost agent's."""
+        while self._outer:
+            self._take_back()
 
     def of_sdk(self, event: Object) -> None:
         """Takes an event of the SDK."""
@@ -147,6 +143,13 @@ class _EventReader:
             self._condense(event)
         elif action is not None and action not in _SILENT:
             self._action(event, str(action), args)
+            if action == "delegate":
+                given = args.get("inputs") or {}
+                self._hand_over(event, given.get("task", given))
+        elif observed == "delegate" and self._outer:
+            self._end()
+            self._take_back()
+            self._observation(event)
         elif observed is not None and observed not in ("agent_state_changed", "null", "recall"):
             self._end()
             self._observation(event)

@@ -7,6 +7,8 @@ Actions of one answer of the model are one turn; an error or a rejection answers
 from collections.abc import Iterator
 from typing import Any
 
+from msgspec.structs import replace
+
 from synth.importers.agents.swe_runs import swe_benchmark
 from synth.importers.attempt import OPEN_END, End, count_labels, end_of, entry, in_order
 from synth.importers.chats.words import ENDS
@@ -24,7 +26,8 @@ from synth.importers.records import (
     inside,
     joined_record,
 )
-from synth.importers.streams.events import EventFacts, read_events, recognised
+from synth.importers.streams.event_facts import EventFacts, recognised
+from synth.importers.streams.events import read_events
 
 
 def recognises(value: Any) -> bool:
@@ -78,7 +81,12 @@ def _run(record: Record) -> list[Entry]:
         told = read_events(chat, _flat(events))
         parts = [one for one in (*told.before, chat.messages) if _says_more(one)] or [[]]
         held = list(in_places(record, parts))
-        return [_context(one, about, told, is_last=one is held[-1]) for one in held]
+        found = [_context(one, about, told, is_last=one is held[-1]) for one in held]
+        for at, messages in enumerate(told.beside):
+            # what names the run, for verdicts that lie elsewhere, does not name it
+            part = replace(record, locator=f"{record.locator}/delegates/{at}", value=None)
+            found.append(_delegate(part, messages, told))
+        return found
     except (ValueError, *UNEXPECTED) as error:
         return [record.rejected("bad_record", explained(error))]
 
@@ -113,6 +121,20 @@ def _context(
         tools=tuple(told.tools),
         marks=count_labels(conversation),
         names=tuple(filter(None, (instance, told.session))),
+    )
+
+
+def _delegate(part: Record, messages: list[Object], told: EventFacts) -> Entry:
+    """The trajectory of an agent that was handed a task: nobody has judged what it did."""
+    conversation = ConversationBuilder.of(messages).conversation()
+    return entry(
+        part,
+        "openhands",
+        conversation,
+        end=OPEN_END,
+        model=told.model,
+        marks=count_labels(conversation),
+        no_turns="an agent that was handed a task and did nothing",
     )
 
 

@@ -89,3 +89,38 @@ def test_numbered_files_of_whole_runs_stay_files(tmp_path: Path) -> None:
         ["0?", "1?", "2?"],
         [],
     )
+
+
+def delegated(ended: bool) -> list[dict[str, Any]]:
+    given = {"agent": "BrowsingAgent", "inputs": {"task": "Find the version."}, "thought": "Ask."}
+    handed = event(3, "agent", action="delegate", args=given)
+    outputs = {"outputs": {"content": "3.50"}}
+    answer = event(6, "agent", observation="delegate", content="3.50", cause=3, extras=outputs)
+    events = [ASKED, *run("ls 1", 1), handed, *run("ls 4", 4), answer, *run("ls 7", 7)]
+    return events if ended else events[:6]
+
+
+def test_who_was_handed_a_task_has_a_trajectory_of_its_own_without_a_verdict(
+    tmp_path: Path,
+) -> None:
+    log = tmp_path / "runs.jsonl"
+    run_of = {"instance_id": "django__django-1", "test_result": {"report": {"resolved": True}}}
+    log.write_text(json.dumps(run_of | {"history": delegated(True)}))
+    (whole, part), rejected = of(log)
+    names = [
+        [call.name for turn in one.trajectory.turns for call in turn.tool_calls]
+        for one in (whole, part)
+    ]
+    assert (names, rejected) == ([["run", "delegate", "run"], ["run"]], [])
+    assert [str(one.trajectory.outcome) for one in (whole, part)] == ["success", "unknown"]
+    assert [one.trajectory.opening[0].content for one in (whole, part)] == [
+        "Mend it.",
+        "Find the version.",
+    ]
+    assert whole.trajectory.turns[1].observations[0].content == "3.50"
+    assert part.names == ()
+
+
+def test_a_log_that_ends_while_somebody_else_is_at_work_keeps_both(tmp_path: Path) -> None:
+    whole, part = of(written(tmp_path / "events", delegated(False)))[0]
+    assert ([len(one.trajectory.turns) for one in (whole, part)]) == [2, 1]
