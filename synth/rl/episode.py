@@ -169,7 +169,7 @@ class RlEpisode:
 
     async def reward(self) -> float:
         """1 for a success, else 0: what was cut off by a limit was not solved, whatever the check
-        says.
+        says, and what the check could not tell is not known to be solved.
         """
         return float(await self.outcome() is Outcome.SUCCESS)
 

@@ -13,6 +13,8 @@ from synth.importers.streams.event_facts import recognised
 _NUMBERED = re.compile(r"(\d+)\.json")
 _CACHE, _EVENTS = "event_cache", "events"
 """What OpenHands calls the folder of events, and the one beside it that holds them once more."""
+_LARGEST = 64 << 20
+"""Bytes of an event; in a larger file nobody looks for one."""
 
 
 def are_pieces(folder: Path, names: Sequence[str]) -> bool:
@@ -21,8 +23,12 @@ def are_pieces(folder: Path, names: Sequence[str]) -> bool:
     """
     if not names or not all(map(_NUMBERED.fullmatch, names)):
         return False
+    first = folder / _in_order(names)[0]
     try:
-        text = (folder / _in_order(names)[0]).read_text("utf-8", "replace")
+        # a pipe of the name would be waited for
+        if not first.is_file() or first.stat().st_size > _LARGEST:
+            return False
+        text = first.read_text("utf-8", "replace")
     except OSError:
         return False
     return recognised(value_at(text.lstrip("\ufeff \t\r\n"))[0])
@@ -43,13 +49,15 @@ def joined(folder: Path, name: str, known: Known) -> Unpacked | Rejection:
     whole, lines, size = Record(name, "", WHOLE, None), list[bytes](), 0
     try:
         for piece in _in_order([path.name for path in folder.iterdir()]):
-            # a line break stands between values alone: in a text it is escaped
-            line = (folder / piece).read_bytes().replace(b"\r", b" ").replace(b"\n", b" ").strip()
-            lines.append(line or b"null")
-            size += len(line)
+            if not (folder / piece).is_file():
+                return whole.rejected("not_a_file", piece)
+            size += (folder / piece).stat().st_size
             if size > MAX_UNPACKED:
                 told = f"events of more than {MAX_UNPACKED} bytes together"
                 return whole.rejected("file_too_large", told)
+            # a line break stands between values alone: in a text it is escaped
+            line = (folder / piece).read_bytes().replace(b"\r", b" ").replace(b"\n", b" ").strip()
+            lines.append(line or b"null")
     except OSError as error:
         told = f"{piece}: {error.strerror or error}"
         return whole.rejected("unreadable", told)

@@ -1,9 +1,12 @@
 """A log that is a folder with a file for each event is one run."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from synth.importers.records import Imported, Rejection
 from tests.synth.importers.imports import imported
@@ -78,6 +81,15 @@ def test_an_event_that_is_empty_or_broken_is_named_and_the_others_come(tmp_path:
         ("events", "line14", "not_json"),
     ]
     assert commands(found) == [f"ls {at}" for at in range(1, 13, 2) if at != 3]
+
+
+@pytest.mark.parametrize("place", [0, 4])
+def test_a_pipe_among_the_events_is_named_and_not_waited_for(tmp_path: Path, place: int) -> None:
+    events = written(tmp_path / "events")
+    (events / f"{place}.json").unlink()
+    os.mkfifo(events / f"{place}.json")
+    _, rejected = of(tmp_path)
+    assert "not_a_file" in {one.reason for one in rejected}
 
 
 def test_numbered_files_of_whole_runs_stay_files(tmp_path: Path) -> None:
