@@ -7,6 +7,8 @@ Where it begins with none, it opens a conversation of its own: a sub-agent, a co
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -140,7 +142,12 @@ def _inner(chains: Sequence[_Chain], calls: Sequence[ModelCall]) -> list[bool]:
         return [False] * len(chains)
     at = {id(call.record): place for place, call in enumerate(calls)}
     spans = [(at[id(one.calls[0].record)], at[id(one.calls[-1].record)]) for one in chains]
-    return [any(a < begun and ended < b for a, b in spans) for begun, ended in spans]
+    inner, latest = dict[tuple[int, int], bool](), -1
+    for _, alike in groupby(sorted(spans), key=itemgetter(0)):
+        begun_at_once = list(alike)
+        inner |= {span: span[1] < latest for span in begun_at_once}
+        latest = max(latest, begun_at_once[-1][1])  # the end of what began before the next ones
+    return [inner[span] for span in spans]
 
 
 def _moment(order: str) -> str:
