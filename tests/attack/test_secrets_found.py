@@ -159,15 +159,15 @@ def test_code_placeholders_and_sentences_are_left(text: str) -> None:
 HOSTILE = {
     "one letter": "a" * 1_000_000,
     "labels": "token=" * 60_000,
-    "labels and quotes": '"password": "' * 40_000,
-    "escaped quotes": "token='x\\'" * 40_000,
+    "labels and quotes": '"password": "' * 15_000,
+    "escaped quotes": "token='x\\'" * 20_000,
     "backslashes": 'token="' + "\\" * 500_000,
     "addresses": "a@" * 500_000,
     "URLs": "a://b:" * 150_000,
     "digits": "1" * 1_000_000,
     "key heads": "-----BEGIN PRIVATE KEY-----" * 30_000,
-    "surrogates": "\ud800password=abc" * 30_000,
-    "Kelvin signs": "\u212atoken=abc" * 40_000,
+    "surrogates": "\ud800password=abc" * 15_000,
+    "Kelvin signs": "\u212atoken=abc" * 20_000,
 }
 
 
@@ -178,14 +178,18 @@ def test_in_sets_by_others_nine_of_ten_of_seventeen_kinds_are_found() -> None:
     assert [figure.value for figure in report.figures if figure.value < 17] == []
 
 
+def _cpu_s(text: str) -> float:
+    began = process_time()
+    FINDER.found(text)
+    return process_time() - began
+
+
 @pytest.mark.parametrize("name", sorted(HOSTILE))
-def test_no_text_takes_longer_than_its_length_lets_it(name: str) -> None:
-    """CPU seconds of the better of two times: another process on the same core slows one."""
-    taken = []
-    for _ in range(2):
-        began = process_time()
-        FINDER.found(HOSTILE[name])
-        taken.append(process_time() - began)
-        if taken[-1] < 4:
-            break
-    assert min(taken) < 4
+def test_time_grows_with_the_length_of_a_text_and_no_faster(name: str) -> None:
+    """Four times the text: four times as long. What grows as its square takes sixteen times.
+
+    A search is timed again, up to three times: another process on the same core slows one.
+    """
+    text = HOSTILE[name]
+    allowed = 8 * _cpu_s(text[: len(text) // 4]) + 0.1
+    assert any(_cpu_s(text) < allowed for _ in range(3))
