@@ -28,6 +28,10 @@ SETS = {
     "third": (("third",), ("third_near",)),
     "fourth": (("fourth",), ("fourth_near",)),
     "fifth": (("fifth",), ("fifth_near",)),
+    "sixth": (("sixth",), ("sixth_near",)),
+    "seventh": (("seventh",), ("seventh_near",)),
+    "eighth": (("eighth",), ("eighth_near",)),
+    "ninth": (("ninth",), ("ninth_near",)),
 }
 """Author -> the lists of refusals, and of what is near to one."""
 FOLDERS = (
@@ -97,11 +101,10 @@ def _seen(texts: "Collection[str] | Iterator[str]") -> list[frozenset[str]]:
     return [signs(bare(text)) for text in texts]
 
 
-def written(author: str, *, half: int | None = None) -> tuple[Seen, Seen]:
-    """An author's refusals and near misses, all or every second one (`half` 0 or 1)."""
-    taken = slice(half, None, 1 if half is None else 2)
+def written(author: str) -> tuple[Seen, Seen]:
+    """An author's refusals and near misses."""
     yes, near = ([one for name in of for one in _wordings()[name]] for of in SETS[author])
-    return yes[taken], near[taken]
+    return yes, near
 
 
 def weights(examples: Sequence[tuple[Seen, Seen]]) -> tuple[float, dict[str, float]]:
@@ -132,7 +135,7 @@ def found_by(fit: tuple[float, Mapping[str, float]], seen: Seen) -> int:
 
 def held_out() -> Iterator[tuple[str, int, int, int, int]]:
     """(author, found, refusals, false alarms, near misses), fitted without that author."""
-    for author in ("third", "fourth", "fifth"):
+    for author in list(SETS)[1:]:
         fit = weights([written(other) for other in SETS if other != author])
         yes, near = written(author)
         yield author, found_by(fit, yes), len(yes), found_by(fit, near), len(near)
@@ -145,8 +148,7 @@ def main() -> None:
             print(f"{author}: {found} of {n} found, {alarms} of {near} near misses taken for one")
         return
 
-    fifth = written("fifth", half=0)
-    base, of = weights([*(written(author) for author in SETS if author != "fifth"), fifth])
+    base, of = weights([written(author) for author in SETS])
     print("# Log odds by sign, as `python -m benchmarks.gates.fit_refusals` prints them.")
     print(f"base: {base:.2f}\nsigns:")
     for name, weight in of.items():

@@ -7,26 +7,23 @@ baseline is what models say most: "I'm sorry, but I can't".
 """
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
-from benchmarks.gates.fit_refusals import FOLDERS, WORDS, WORLDS, of_source, of_world
+from benchmarks.gates.fit_refusals import FOLDERS, WORDS, WORLDS, held_out, of_source, of_world
 from benchmarks.gates.raw_calls import DATA, SOURCES, texts_of
 from benchmarks.gates.table import Rate, table
 from synth.schemas import read_yaml
 from synth.text.refusals import refuses
 
-OUTSIDER = WORDS.with_name("refusals_outsider.yaml")
-"""Written by somebody else after the weights were fitted."""
 TARGETS = {"misses": "<= 10 %", "false alarms": "<= 1 %"}
 
 
 def rows() -> list[Rate]:
     """Misses by set, false alarms; of real texts none where the data is absent."""
-    sets = read_yaml(WORDS.read_text(encoding="utf-8"), WORDS.name)
     real = (_real(source) for source in (SOURCES if DATA.is_dir() else ()))
-    return [*_written(sets), *_ours(), *_others(), *chain.from_iterable(real)]
+    return [*_left_out(), *_ours(), *_others(), *chain.from_iterable(real)]
 
 
 def rated(source: str, yes: Sequence[str], near: Sequence[str]) -> Iterator[Rate]:
@@ -39,15 +36,15 @@ def rated(source: str, yes: Sequence[str], near: Sequence[str]) -> Iterator[Rate
     yield Rate(source, "refusals", "false alarms", alarms, len(near), TARGETS["false alarms"])
 
 
-def _written(sets: Mapping[str, list[str]]) -> Iterator[Rate]:
-    """Each author's; of the last outsider's, which half was fitted."""
-    yield from rated("fitted, first", [*sets["first"], *sets["second"]], sets["none"])
-    for name in ("third", "fourth"):
-        yield from rated(f"fitted, {name}", sets[name], sets[f"{name}_near"])
-    for at, what in enumerate(("fitted", "not fitted")):
-        yield from rated(f"{what}, fifth", sets["fifth"][at::2], sets["fifth_near"][at::2])
-    last = read_yaml(OUTSIDER.read_text(encoding="utf-8"), OUTSIDER.name)
-    yield from rated("not fitted, sixth", last["refusals"], last["not_refusals"])
+def _left_out() -> Iterator[Rate]:
+    """Each outsider's wordings, by weights that were fitted without them."""
+    sets = read_yaml(WORDS.read_text(encoding="utf-8"), WORDS.name)
+    for author, found, n, alarms, near in held_out():
+        source = f"left out, {author}"
+        yield Rate(source, "refusals", "misses", n - found, n, TARGETS["misses"])
+        plain = sum("sorry, but i can't" not in text.casefold() for text in sets[author])
+        yield Rate(source, "refusals", "misses of the baseline", plain, n, "")
+        yield Rate(source, "refusals", "false alarms", alarms, near, TARGETS["false alarms"])
 
 
 def _ours() -> Iterator[Rate]:

@@ -13,7 +13,7 @@ import msgspec
 
 from synth.text.data_files import read
 from synth.text.paraphrase.masking import stem
-from synth.text.replies.objects import said
+from synth.text.replies.frames import unframed
 
 LONGEST = 600
 """Characters of a refusal: what goes on for longer has something else to say."""
@@ -64,9 +64,9 @@ def log_odds(text: str) -> float:
 
 
 def bare(text: str) -> str:
-    """A text without thinking and marks of emphasis, its punctuation as in Latin scripts."""
-    text = unicodedata.normalize("NFKC", said(text).replace("’", "'").replace("**", ""))
-    return text.strip()
+    """A text without thinking, frames and marks of emphasis, its punctuation as in Latin scripts."""
+    text = unframed(text).replace("’", "'").replace("**", "")
+    return unicodedata.normalize("NFKC", text).strip()
 
 
 def signs(text: str) -> frozenset[str]:

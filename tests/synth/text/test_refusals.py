@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.gates.refusals import WORDS
+from benchmarks.gates.fit_refusals import WORDS
 from synth.schemas import read_yaml
 from synth.text.refusals import refuses, signs
 
@@ -24,9 +24,10 @@ def test_of_other_sets_at_least_what_was_measured_is_found(words: str, least: in
     assert sum(map(refuses, SETS[words])) >= least
 
 
-def test_of_wordings_that_nothing_was_fitted_to_most_are_found_and_no_near_miss() -> None:
-    assert sum(map(refuses, SETS["fifth"][1::2])) >= 45
-    assert sum(map(refuses, SETS["fifth_near"][1::2])) <= 1
+def test_of_wordings_by_outsiders_most_are_found_and_few_near_misses() -> None:
+    for name in ("fifth", "sixth", "seventh", "eighth", "ninth"):
+        assert sum(map(refuses, SETS[name])) >= 0.88 * len(SETS[name]), name
+        assert sum(map(refuses, SETS[f"{name}_near"])) <= 0.01 * len(SETS[f"{name}_near"]), name
 
 
 def test_what_somebody_else_is_quoted_with_is_none() -> None:
@@ -47,6 +48,8 @@ def test_what_is_near_a_refusal_is_none(said: str) -> None:
 
 def test_data_and_long_texts_are_none() -> None:
     assert not refuses('{"reason": "I\'m sorry, I can\'t help with that."}')
+    assert not refuses('{"label": "refusal", "text": "I\'m sorry, I can\'t help with that."}')
+    assert not refuses('["I\'m sorry, I can\'t help with that.", "How can I help you?"]')
     assert not refuses("I'm sorry, I can't help with that. " + "And so on. " * 60)
 
 
@@ -61,6 +64,31 @@ def test_the_same_words_are_read_alike_whatever_punctuation_and_thinking_stand_a
     assert not refuses(
         "<think>I'm sorry, I can't help with that.</think>Your parcel is on its way."
     )
+
+
+@pytest.mark.parametrize(
+    "framed",
+    [
+        '{{"thought": "Hm.", "action": null, "final_answer": "{}"}}',
+        '```json\n{{"name": "finish", "arguments": {{"message": "{}"}}}}\n```',
+        "Thought: The user wants it done.\nAction: finish\nAction Input: {}",
+        "Thought: The user wants it done.\nFinal Answer: {}",
+        "finish[{}]",
+        'answer(text="{}")',
+        '["{}"]',
+        "[/INST] {} </s>",
+        "<|im_start|>assistant\n{}<|im_end|>",
+    ],
+)
+def test_the_frames_that_agents_write_in_hide_no_refusal(framed: str) -> None:
+    assert refuses(framed.format("I'm sorry, but I can't help with that."))
+    assert not refuses(framed.format("Your parcel is on its way."))
+
+
+def test_a_thought_before_an_act_refuses_nothing() -> None:
+    thought = "Thought: I can't help with that as it is, sorry.\nAction: {}\nAction Input: paris"
+    assert not refuses(thought.format("search"))
+    assert refuses(thought.replace("paris", "I won't do that.").format("finish"))
 
 
 @pytest.mark.parametrize(
