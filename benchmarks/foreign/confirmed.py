@@ -21,24 +21,25 @@ PLANNER: Mapping[str, Any] = {
     "of": [{"policy": "expert", "weight": 12}, {"policy": "random"}],
 }
 """Does something at random in one turn of 13."""
-WORLDS = {"sql": 24, "storefront": 40}
-"""Tasks of each world, at six trials."""
+WORLDS: Mapping[str, Mapping[str, Any]] = {"sql": {"tasks": 24}, "storefront": {"tasks": 40}}
+"""Settings of each world; six trials a task."""
 _STATUS = """
 SELECT status FROM labels
 WHERE metric = 'critical_step' AND status <> 'control'
 """
 
 
-def lines() -> Iterator[str]:
+def lines(worlds: Mapping[str, Mapping[str, Any]] = WORLDS) -> Iterator[str]:
     """A table in Markdown."""
     yield "| world | verdicts | logged trials | acts tested | confirmed | rows of dpo |"
     yield "|---|---|---:|---:|---:|---:|"
-    for world, tasks in WORLDS.items():
+    for world, own in worlds.items():
         with TemporaryDirectory() as folder:
             logs = Path(folder) / "logs"
-            flow = {"name": "logs", "seed": 11, "env": {"name": world, "tasks": tasks}}
+            flow = {"name": "logs", "seed": 11, "env": {"name": world, **own}}
             flow |= {"models": {"explorer": PLANNER}, "stages": [{"rollout": {"trials": 6}}]}
             run(Flow.model_validate(flow), run_dir=logs, quiet=True)
+            (Path(folder) / f"{world}.yaml").write_text(json.dumps({"env": flow["env"]}))
             for said in ("as they are", "turned round"):
                 found = _confirmed(logs, Path(folder) / said, turned=said == "turned round")
                 yield f"| {world} | {said} | {' | '.join(map(str, found))} |"
@@ -52,7 +53,8 @@ def _confirmed(logs: Path, into: Path, *, turned: bool) -> tuple[int, int, int, 
     labels.write_text("".join(json.dumps(one) + "\n" for one in told))
     import_trajectories(logs, into=into, labels=[labels] if turned else [], quiet=True)
     given = {"models.explorer": dict(PLANNER), "stages.export.include_scripted": True}
-    result = confirm(into, set=given, quiet=True)
+    bound = {file.stem: file for file in into.parent.glob("*.yaml")}
+    result = confirm(into, set=given, environments=bound, quiet=True)
     with connect(Ledger(str(into))) as connection:
         status = Counter(one for (one,) in connection.execute(_STATUS).fetchall())
     rows = result.reports["export"]["datasets"]["dpo"]["rows"]

@@ -43,12 +43,20 @@ WORLDS = (
         "storeroom",
         {"name": "storeroom:Storeroom", "tasks": 6, "unsaid": 3},
         {
+            # one draw in eight fetches something without a goal, and a writer words what was done
+            "reverse_task": {"explorations": 12, "tasks": 2, "windows": 1},
             "rollout": {"trials": 2, "limits": _TURNS},
             "reflect_retry": {"attempts": {"n": 2, "memo": True}, "per_task": 1},
             "critical_step": {
                 "proposals": {"per_trajectory": 1, "alternatives": 1, "samples": 4},
             },
-            "failure_injection": {"per_task": 1, "repairs": 1, "repair_rounds": 1},
+            "failure_injection": {
+                "per_task": 1,
+                "strategies": {"natural": 1, "rule": 1, "role": 3},
+                "repairs": 1,
+                "repair_rounds": 1,
+            },
+            "trajectory_reward": {"tasks": "all"},
         },
     ),
     World(
