@@ -33,7 +33,10 @@ from synth.synthesizers.reverse.ground import Ground
 from synth.synthesizers.reverse.role_writer import TEMPERATURE, GoalWords, read_words
 
 REPLIES = Path(__file__).parent / "data" / "model_wordings.yaml"
-EXPLORATIONS = {"storefront": 14, "sql": 10, "textworld": 5}
+EXPLORATIONS = {"storefront": range(14), "sql": range(10), "textworld": range(5)}
+"""Seeds of the explorations whose goals were worded first."""
+LATER = {"sql": range(100, 120), "textworld": range(100, 106)}
+"""And of those that were worded when the readers had been mended on these."""
 
 
 class Reply(msgspec.Struct, frozen=True):
@@ -138,7 +141,7 @@ async def played(
 
         return await worded(model, draft, entry.reword, written, tries)
 
-    for seed in range(EXPLORATIONS[source]):
+    for seed in (*EXPLORATIONS[source], *LATER.get(source, ())):
         config = {} if entry.exploring is None else entry.exploring({}, seed)
         ground = Ground(entry, source, config, seed, None, None, f"x/{seed}", 4, True, write)
         tasks += (await exploration_tasks(ground, 25, 12, 2, experience))[0]

@@ -74,7 +74,8 @@ def _which(
     """The condition as the grammar puts it; `column`: the one that a verb stands for."""
     phrases = {phrase.casefold(): phrase for phrase in words.paths[table]}
     named = column or slots.get("column") or "id"
-    return f" whose {phrases[named.casefold()]} is {slots['key']}"
+    told = [(named, slots["key"]), (slots.get("second") or "", slots.get("other"))]
+    return " and".join(f" whose {phrases[one.casefold()]} is {key}" for one, key in told if one)
 
 
 def _says_more(around: str, words: Vocabulary) -> bool:
@@ -102,8 +103,9 @@ def _patterns(words: Vocabulary, table: str) -> list[tuple[str, re.Pattern[str],
     slots = {name: rf"(?:{any_of})" for name, any_of in said.items()}
     slots["rows"] = rf"(?:{slots['all']} )*(?:{either})"
     slots["column"] = rf"(?P<column>{_any([*words.paths[table]])})"
+    slots["second"] = slots["column"].replace("<column>", "<second>")
     slots["of"] = rf"(?P<of>{_any(own)})"
-    slots |= {name: _VALUE.format(name) for name in ("key", "value")}
+    slots |= {name: _VALUE.format(name) for name in ("key", "value", "other")}
     found: list[tuple[str, re.Pattern[str], str | None]] = []
 
     for column, whose in _conditions(own):
@@ -128,6 +130,13 @@ def _conditions(own: Sequence[str]) -> Iterator[tuple[str | None, str]]:
     """
     told = _words().told
     yield None, "{rows} (?:{whose} )?{column} (?:{is} )?{key}"
+    yield None, "{rows} (?:that|which|who) (?:have|has) {key} (?:as|for) {its} {column}"
+    yield None, "{rows} with {key} (?:as|for) {its} {column}"
+    yield (
+        None,
+        "{rows} (?:{whose} )?{column} (?:{is} )?{key},? and (?:(?:{whose}|{its}|an?) )?{second}"
+        " (?:{is} )?{other}",
+    )
 
     for column in own:
         verb, of_date, _ = column.rpartition(" date")

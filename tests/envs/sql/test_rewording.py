@@ -86,6 +86,39 @@ def test_rows_are_told_by_a_verb_that_stands_for_a_column() -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        f"Could you put Alba as the {COLUMN} on every patient with the id 11?",
+        f"Please enter the {COLUMN} Alba for each of the {MANY} that have 11 as their id.",
+        f"Please have the {COLUMN} read Alba for the patient whose id is 11.",
+        f"For the {COLUMN}, please write Alba for all {MANY} with 11 as their id.",
+        f"I'd like the {COLUMN} to be Alba for every patient with id 11.",
+        f"Give every patient that has the id 11 the {COLUMN} Alba.",
+    ],
+)
+def test_a_value_is_put_down_for_rows_in_other_orders(text: str) -> None:
+    assert read(text, WORDS) == WORDS.read(
+        f"Set the {COLUMN} to Alba in all {MANY} whose id is 11."
+    )
+
+
+def test_rows_are_told_by_two_columns_and_by_both() -> None:
+    line = f"Remove all {MANY} whose id is 11 and whose {COLUMN} is Alba."
+    assert WORDS.read(line) is not None
+    for text in (
+        f"Please delete every patient that has an id of 11 and an {COLUMN} of Alba.",
+        f"Delete the {MANY} with id 11 and with the {COLUMN} Alba.",
+    ):
+        assert read(text, WORDS) == WORDS.read(line)
+    assert read(f"Delete the {MANY} with id 11 or with the {COLUMN} Alba.", WORDS) != WORDS.read(
+        line
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Put Alba as the {COLUMN} on every patient with the id 11, not Hana.",
+        f"Put the {COLUMN} of the {MANY} with id 11 down.",
+        f"Write Alba for the {MANY} with id 11.",
         f"Do not remove the {MANY} with id 86.",
         f"Remove the {MANY} with id 86 and those with id 87.",
         f"Delete the {MANY}.",
