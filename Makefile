@@ -100,7 +100,7 @@ test-types: .venv/.ready $(TYPES)/.ready  ## the installed package from outside,
 	SYNTH_PYRIGHT=$(TYPES)/bin/pyright $(BIN)/python -m pytest -m slow tests/installed
 
 test-slow: .venv/.ready $(TORCH)/.ready $(MCP)/.ready  ## kill tests, a real Prefect server: some minutes; small models and embeddings in an environment with torch
-	SYNTH_MCP_SERVERS=$(MCP) $(BIN)/python -m pytest -m "slow and not nightly" -n 3 --dist loadscope
+	SYNTH_MCP_SERVERS=$(MCP) $(BIN)/python -m pytest -m "slow and not nightly" -n 3 --dist loadscope --no-loadscope-reorder  # else those with the most tests come first, and a few long ones last
 	$(call THIS_IN,$(TORCH))
 	$(TORCH)/bin/python -m pytest tests/synth/models/test_transformers_*.py tests/synth/topology/test_semantic_*.py
 
