@@ -11,12 +11,12 @@ from synth.envs.storefront.check.check import evaluate
 from synth.envs.storefront.customer.script import read_script
 from synth.envs.storefront.expert.affordances import afforded
 from synth.envs.storefront.expert.belief import MISCONCEPTIONS, Belief, misconceptions, strategy
-from synth.envs.storefront.expert.planner import next_turn
+from synth.envs.storefront.expert.planner import next_turn, silent
 from synth.envs.storefront.expert.reader import read_goal, standing
 from synth.envs.storefront.reverse.exploring import explorable, first_words, random_user
 from synth.envs.storefront.texts import texts
 from synth.envs.storefront.tools.desk import answers
-from synth.envs.storefront.tools.schemas import TOOLS, system_prompt
+from synth.envs.storefront.tools.schemas import SILENT_TOOLS, TOOLS, system_prompt
 from synth.envs.storefront.tools.shop import Elapsed, Shop
 from synth.envs.storefront.tools.transcript import Exchange, exchanged, legible
 from synth.envs.storefront.world.catalogue import Row
@@ -84,9 +84,10 @@ class StorefrontEnv:
         """
         self._open(task, Elapsed())
 
+        config = self._shop.config
         return Opening(
-            system_prompt(self._shop.rules, self._shop.config.policy),
-            TOOLS,
+            system_prompt(self._shop.rules, config.policy, silent=not config.words),
+            TOOLS if config.words else SILENT_TOOLS,
             (Observation(self._opening, Source.USER),),
             self._shop.state.key(),
         )
@@ -170,8 +171,9 @@ class StorefrontEnv:
         would do next.
         """
         offer = explorable if self._task is None else afforded
+        found = offer(self._believed(), self._shop.rules)
 
-        return offer(self._believed(), self._shop.rules)
+        return found if self._shop.config.words else tuple(filter(None, map(silent, found)))
 
     async def expert(self, profile: str | None = None, seed: int = 0) -> AgentTurn:
         """The next act of a planner that knows what was observed; `profile` bends it. Raises
@@ -191,7 +193,9 @@ class StorefrontEnv:
             half = {tier: days // 2 for tier, days in rules.window_days.items()}
             rules = replace(rules, window_days=half)
 
-        return next_turn(belief, requests, rules, strategy(seed), held)
+        turn = next_turn(belief, requests, rules, strategy(seed), held)
+
+        return turn if self._shop.config.words else silent(turn) or turn
 
     def _config_of(self, task: Task | None) -> StorefrontConfig:
         """The settings of the world as a task overrides them."""

@@ -2,8 +2,11 @@
 places.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
+
+from msgspec.structs import replace as replace_call
 
 from synth.envs.storefront.check.process import instructions
 from synth.envs.storefront.customer.script import WRITE_KINDS, Request
@@ -11,6 +14,7 @@ from synth.envs.storefront.expert.belief import WORDS, Belief, Strategy
 from synth.envs.storefront.expert.errand import Errand, NotYetError
 from synth.envs.storefront.expert.locating import identified
 from synth.envs.storefront.expert.requests import carry_out
+from synth.envs.storefront.tools.schemas import MESSAGE
 from synth.envs.storefront.tools.transcript import Event
 from synth.envs.storefront.world.policy import Call, Rules
 from synth.schemas import AgentTurn, ToolCall, canonical_json
@@ -56,6 +60,21 @@ def turn_of(at: int, calls: Sequence[Call]) -> AgentTurn:
     )
 
     return AgentTurn(tool_calls=tuple(made))
+
+
+def silent(turn: AgentTurn) -> AgentTurn | None:
+    """A turn without its words, for a desk that has none; None where there was nothing else."""
+    made = tuple(
+        replace_call(call, arguments=_without_message(call.arguments))
+        for call in turn.tool_calls
+        if call.name != "reply"
+    )
+    return AgentTurn(tool_calls=made) if made else None
+
+
+def _without_message(arguments: str) -> str:
+    kept = {key: of for key, of in json.loads(arguments).items() if key != MESSAGE}
+    return canonical_json(kept).decode()
 
 
 def _next_calls(

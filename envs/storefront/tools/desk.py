@@ -10,7 +10,13 @@ from typing import Any
 from synth.envs.storefront.customer.customer import OUT_OF_PATIENCE
 from synth.envs.storefront.customer.script import KIND_OF
 from synth.envs.storefront.tools.read import READS
-from synth.envs.storefront.tools.schemas import CHECKERS, FACTS, MAX_TEXT
+from synth.envs.storefront.tools.schemas import (
+    CHECKERS,
+    FACTS,
+    MAX_TEXT,
+    MESSAGE,
+    SILENT_CHECKERS,
+)
 from synth.envs.storefront.tools.shop import DeskError, Shop
 from synth.envs.storefront.tools.transcript import LONGEST_NAME, MAX_CALLS, decoded
 from synth.envs.storefront.tools.write import WRITES
@@ -22,6 +28,7 @@ Spoken = tuple[Shown, str | None]
 _OVER = "the conversation has ended"
 ENDED = f"conflict: {_OVER}"
 _SILENT = "validation: the turn is empty; say something or call a tool"
+_UNREAD = "validation: nobody reads text; call a tool"
 _TOO_LONG = f"validation: the text is longer than {MAX_TEXT} characters and was not delivered"
 
 
@@ -119,6 +126,8 @@ def answers(shop: Shop, turn: AgentTurn, taken: AgentTurn) -> tuple[Observation,
         observations.append(Observation(_TOO_LONG, Source.ENVIRONMENT, error=True))
     elif not turn.tool_calls and not (taken.content and taken.content.strip()):
         observations.append(Observation(_SILENT, Source.ENVIRONMENT, error=True))
+    elif not turn.tool_calls and not shop.config.words:
+        observations.append(Observation(_UNREAD, Source.ENVIRONMENT, error=True))
     elif not turn.tool_calls:
         spoken.append(shop.customer.heard())
 
@@ -172,8 +181,9 @@ def _carried_out(shop: Shop, call: ToolCall, name: str) -> Spoken:
     if shop.elapsed.memory.ended:
         raise DeskError("conflict", _OVER)
 
-    if name not in CHECKERS:
-        known = ", ".join(sorted(CHECKERS))
+    checkers = CHECKERS if shop.config.words else SILENT_CHECKERS
+    if name not in checkers:
+        known = ", ".join(sorted(checkers))
 
         raise DeskError("not_found", f"there is no tool {ascii(name)[1:-1]}; tools: {known}")
 
@@ -185,14 +195,14 @@ def _carried_out(shop: Shop, call: ToolCall, name: str) -> Spoken:
     if arguments is None or call.parse_error is not None:
         raise DeskError("validation", "arguments are not a JSON object")
 
-    problem = CHECKERS[name](arguments, "arguments")
+    problem = checkers[name](arguments, "arguments")
 
     if problem is not None:
         raise DeskError("validation", problem)
 
     if name in TALKS:
         # no tool reads what is said in words
-        arguments.pop("message", None)
+        arguments.pop(MESSAGE, None)
 
         return TALKS[name](shop, **arguments)
 

@@ -16,6 +16,8 @@ Checker = Callable[[Any, str], str | None]
 _SHIPPED = texts("tools")
 MONEY_WRITES: tuple[str, ...] = tuple(_SHIPPED["money_writes"])
 """The writes that need the customer's agreement (R2)."""
+MESSAGE = "message"
+"""The argument that is for the customer's eyes alone."""
 MAX_TEXT = 20_000
 _UNREADABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
@@ -42,6 +44,13 @@ def _schema(name: str, tool: Mapping[str, Any]) -> ToolSchema:
     named = {"name": name, "description": tool["description"], "parameters": parameters}
 
     return {"type": "function", "function": named}
+
+
+def _silent(name: str, tool: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A tool that speaks to the customer, without its `message`."""
+    kept = {key: of for key, of in tool["properties"].items() if key != MESSAGE}
+    said = _SHIPPED["silent"].get(name, tool["description"])
+    return {**tool, "properties": kept, "description": said}
 
 
 def compiled(schema: Mapping[str, Any]) -> Checker:
@@ -144,11 +153,22 @@ READ_TOOLS, WRITE_TOOLS, TALK_TOOLS = (
     for part in ("read", "write", "talk")
 )
 TOOLS: tuple[ToolSchema, ...] = READ_TOOLS + WRITE_TOOLS + TALK_TOOLS
+SILENT_TOOLS: tuple[ToolSchema, ...] = (
+    *READ_TOOLS,
+    *WRITE_TOOLS,
+    *(
+        _schema(name, _silent(name, tool))
+        for name, tool in _SHIPPED["talk"].items()
+        if name != "reply"
+    ),
+)
+"""Those of a desk without words: nothing can be said but by what tools settle."""
 WRITES = frozenset(_SHIPPED["write"])
 TALKS = frozenset(_SHIPPED["talk"])
-CHECKERS: Mapping[str, Checker] = {
-    tool["function"]["name"]: compiled(tool["function"]["parameters"]) for tool in TOOLS
-}
+CHECKERS, SILENT_CHECKERS = (
+    {tool["function"]["name"]: compiled(tool["function"]["parameters"]) for tool in tools}
+    for tools in (TOOLS, SILENT_TOOLS)
+)
 FACTORS: tuple[str, ...] = tuple(
     _SHIPPED["read"]["verify_identity"]["properties"]["factor"]["enum"]
 )
@@ -199,8 +219,11 @@ def topic_text(
     )
 
 
-def system_prompt(rules: Rules, style: str = "plain") -> str:
-    """What the agent is told before the customer speaks."""
+def system_prompt(rules: Rules, style: str = "plain", *, silent: bool = False) -> str:
+    """What the agent is told before the customer speaks; of a `silent` desk that there is no
+    text.
+    """
     policy = "\n".join(f"{rule}: {text}" for rule, text in rule_texts(rules, style).items())
 
-    return str(_POLICY["system"].format(today=rules.today, policy=policy))
+    words = _POLICY["silent" if silent else "words"]
+    return str(_POLICY["system"].format(today=rules.today, policy=policy, words=words))

@@ -48,8 +48,9 @@ class StorefrontConfig(BaseModel):
 
     `world_seed` None lets tasks spread over worlds, `tasks_per_world` in each. Pairs are least and
     most; shares are probabilities. `outcome_only` lets the check pass on state and told facts
-    alone. `facts` are start facts that differ from the world's own: a minimal pair's two tasks
-    differ in one of them. `level` sets every dial of `settings_at` that is not given.
+    alone; without `words` tools have no messages, and no text is delivered. `facts` are start facts
+    that differ from the world's own: a minimal pair's two tasks differ in one of them. `level` sets
+    every dial of `settings_at` that is not given.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -83,6 +84,7 @@ class StorefrontConfig(BaseModel):
     dialogue: bool = True
     budget_slack: float | None = Field(default=None, ge=1, le=1_000)
     outcome_only: bool = False
+    words: bool = True
 
     @model_validator(mode="after")
     def _ordered(self) -> "StorefrontConfig":
