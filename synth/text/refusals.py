@@ -64,7 +64,7 @@ def log_odds(text: str) -> float:
 
 
 def bare(text: str) -> str:
-    """A text without thinking, frames and marks of emphasis, its punctuation as in Latin scripts."""
+    """A text without thinking, frames and emphasis, its punctuation as in Latin scripts."""
     text = unframed(text).replace("’", "'").replace("**", "")
     return unicodedata.normalize("NFKC", text).strip()
 

@@ -35,7 +35,7 @@ KNOWN: dict[str, set[str] | None] = {
     "said": None,
     "tools": set(),
     "user_prompt": {"tone"},
-    "policy": {"windows", "sale", "limit", "money", "days", "today", "policy"},
+    "policy": {"windows", "sale", "limit", "money", "days", "today", "policy", "words"},
     "wishes": None,
     "wordings": {
         *("order", "item", "where", "wanted", "order_id", "giver", "ticket_id", "note"),

@@ -1,4 +1,4 @@
-"""A desk without words: tools have no messages, text reaches nobody, and tasks are solved as ever."""
+"""A desk without words: tools take no messages, text reaches nobody, tasks are solved as ever."""
 
 import asyncio
 import json
