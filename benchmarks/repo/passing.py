@@ -2,15 +2,23 @@
 
 import statistics
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 
-from benchmarks.repo.bench import SEED, Bench, at_least, at_most, named, passes
+from benchmarks.repo.bench import SEED, Bench, Choose, at_least, at_most, named, passes
+from benchmarks.world_methods import NOISY
 from synth.envs.bots import BOTS as GENERIC
 from synth.envs.bots import expert
 from synth.envs.repo.bots import tiers
 from synth.envs.repo.bots.cheats import cheats
+from synth.policies.mixture import mixture_policy
 
 TRIALS = 8
-POLICIES = ("mixed", "correct")
+POLICIES: Mapping[str, Choose] = {
+    "the expert with a misconception a trial": expert("mixed"),
+    "the same, one turn in ten at random": mixture_policy(
+        {"of": NOISY["of"]}, model_name=None, sampling={}
+    ).open,
+}
 
 
 async def gold(bench: Bench) -> None:
@@ -64,14 +72,15 @@ async def cheating(bench: Bench) -> None:
 
 async def trials(bench: Bench) -> None:
     """How many of eight trials two policies solve: tasks by the number."""
-    for profile in POLICIES:
+    for name, policy in POLICIES.items():
         solved: Counter[int] = Counter()
         for task in bench.tasks:
             rounds = [
-                await passes(bench, task, expert(profile), seed=SEED + trial)
-                for trial in range(TRIALS)
+                await passes(bench, task, policy, seed=SEED + trial) for trial in range(TRIALS)
             ]
             solved[sum(rounds)] += 1
 
         row = " ".join(f"{number}:{solved[number]}" for number in range(TRIALS + 1))
-        print(f"solved of {TRIALS} by expert {profile}: {row}")
+        between = sum(solved[number] for number in range(1, TRIALS))
+        print(f"trials of {TRIALS} that pass, tasks by the number, {name}: {row}")
+        print(f"  with both outcomes: {at_least(between, len(bench.tasks))}")
