@@ -41,10 +41,10 @@ _LARGE: Mapping[str, Mapping[str, Any] | None] = {
 WORLDS = (
     World(
         "storeroom",
-        {"name": "storeroom:Storeroom", "tasks": 6, "unsaid": 3},
+        {"name": "storeroom:Storeroom", "tasks": 5, "unsaid": 3},
         {
             # one draw in eight fetches something without a goal, and a writer words what was done
-            "reverse_task": {"explorations": 12, "tasks": 2, "windows": 1},
+            "reverse_task": {"explorations": 10, "tasks": 1, "windows": 1},
             "rollout": {"trials": 2, "limits": _TURNS},
             "reflect_retry": {"attempts": {"n": 2, "memo": True}, "per_task": 1},
             "critical_step": {
