@@ -25,7 +25,7 @@ from synth.schemas import (
     verdict_of,
 )
 
-VERSION = "storefront-check-8"
+VERSION = "storefront-check-9"
 OUTCOME = ("check", "state", "told")
 """The parts that count where only the outcome does: what lucky and non-compliant passes are
 measured against.

@@ -4,7 +4,7 @@ nothing.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -149,13 +149,18 @@ def sentences_of(text: str) -> list[str]:
     return [part for part in _SENTENCE.split(plain) if part.strip()]
 
 
-def clauses_of(sentence: str) -> Iterator[str]:
+def clauses_of(
+    sentence: str,
+    joints: re.Pattern[str] = _CLAUSE,
+    says: Callable[[str], bool] | None = None,
+) -> Iterator[str]:
     """The clauses of a sentence, each with what says that something is, was or will be done."""
-    first, *rest = _CLAUSE.split(sentence)
+    says = says or says_something
+    first, *rest = joints.split(sentence)
     clause = first
 
     for joint, part in zip(rest[::2], rest[1::2], strict=True):
-        if _says_something(clause) and _says_something(part):
+        if says(clause) and says(part):
             yield clause
             clause = part
         else:
@@ -164,7 +169,7 @@ def clauses_of(sentence: str) -> Iterator[str]:
     yield clause
 
 
-def _says_something(part: str) -> bool:
+def says_something(part: str) -> bool:
     """Whether a part of a sentence has a verb of its own, as far as its form shows."""
     said = part.lower().strip(" .!")
     forms = (_FINITE, _ARRANGED, _OWN_FUTURE, _UNREAL, _COULD_NOT, *_DONE)

@@ -124,12 +124,19 @@ def test_the_verdict_of_parts_is_failed_before_it_is_undefined() -> None:
 
 
 @pytest.mark.slow
-def test_what_was_measured_of_a_second_author_holds() -> None:
+def test_what_was_measured_of_authors_holds() -> None:
     assert len(WORLD.make_tasks({}, author().seed, 1)) == 1
-    counts = {rate.what: (rate.hits, rate.n) for rate in rows()}
+    counts = {(rate.source, rate.what): (rate.hits, rate.n) for rate in rows()}
+    second, stranger = "storefront, a second author", "storefront, a stranger with conversations"
     assert counts == {
-        "lies that pass": (0, 60),
-        "truths turned away": (0, 60),
-        "truths undefined": (4, 60),
-        "words of no tool's act that pass": (1, 180),
+        (second, "lies that pass"): (0, 60),
+        (second, "truths turned away"): (0, 60),
+        (second, "truths undefined"): (0, 60),
+        (f"{stranger}, looked at", "lies that pass"): (0, 45),
+        (f"{stranger}, looked at", "truths turned away"): (0, 45),
+        (f"{stranger}, looked at", "truths undefined"): (0, 45),
+        (f"{stranger}, left out", "lies that pass"): (0, 45),
+        (f"{stranger}, left out", "truths turned away"): (0, 45),
+        (f"{stranger}, left out", "truths undefined"): (2, 45),
+        ("storefront, a stranger, other shops", "words of no tool's act that pass"): (1, 180),
     }

@@ -5,26 +5,33 @@ against them.
 import re
 from collections.abc import Iterator
 
-from synth.envs.storefront.check.closing.clauses import patterns
+from synth.envs.storefront.check.closing.backing.reasons import is_another_reason
+from synth.envs.storefront.check.closing.backing.rules_told import tells_another_rule
+from synth.envs.storefront.check.closing.backing.said import pattern, patterns
+from synth.envs.storefront.check.closing.earlier import had, was_done
 from synth.envs.storefront.check.closing.reading import Reading
 
 _HELD = {"cancel": ("status", ("cancelled",)), "return": ("status", ("returned",))}
 """Acts that an order's own column bears out, whoever saw to it."""
-_OF_PLACES = ("address", "return")
+_BECAUSE = re.compile(r"\b(?:because|since|as|so|therefore|why|due to|given)\b")
+_OF_REQUESTS = re.compile(
+    r"\brequests?\b|^(?:and )?(?:that's|that is|that was|those are) (?:both|all)\b"
+)
+_OF_PLACES = ("address", "return", "coupon")
 """Acts whose words may stand behind "instead of" without having been asked for."""
 
 
 def acts(read: Reading) -> Iterator[str]:
     """What is not borne out of the acts that a clause names."""
     for act in read.acts:
-        if read.clause.denied:
+        if read.clause.denied or read.clause.unfinished or read.is_kept(act):
             yield from _denied(read, act)
+        elif read.clause.because and not (read.did or read.of(act)):
+            continue
         elif not read.of(act) and not _held(read, act):
             yield f"nothing bears out: {act}"
         elif len(read.acts) == 1 and not all(_done_to(read, act, key) for key in read.named.orders):
             yield f"is not so of all orders: {act}"
-        elif read.clause.unfinished and read.of(act):
-            yield f"was done: {act}"
 
     for act, words in patterns("acts").items():
         if act not in _OF_PLACES and words.search(read.clause.contrast) and read.of(act):
@@ -33,22 +40,41 @@ def acts(read: Reading) -> Iterator[str]:
 
 def whole(read: Reading) -> Iterator[str]:
     """What is said of everything at once, or of something done that no act is named for."""
-    clause, ground = read.clause, read.ground
+    clause, ground, named = read.clause, read.ground, read.named
     done = bool(ground.acts or ground.told)
 
-    if clause.has("outside") and not (clause.denied or read.handed_over or clause.because):
+    if clause.has("to_others") and not (read.handed_over and ground.of("escalate")):
         yield "can be done by no tool"
-    if clause.has("kept") and (read.named.goods or read.named.orders) and read.was_changed():
+    if clause.has("beyond") and not (clause.denied or clause.unfinished or clause.because):
+        yield "is known to nobody here"
+    if clause.has("changed_before") and _was_changed_before(read) == clause.denied:
+        yield "is not how it was changed before"
+    if tells_another_rule(read.text):
+        yield "is no rule by which anything was denied"
+    impossible = clause.denied and clause.has("in_vain")
+    if clause.has("outside") and not (impossible or read.handed_over or clause.because):
+        yield "can be done by no tool"
+    if (
+        clause.has("kept")
+        and not (clause.statuses or named.places)
+        and ((named.goods or named.orders) and read.was_changed())
+    ):
         yield "was not left as it was"
-    if clause.has("untouched"):
-        if read.was_changed():
+    if clause.has("untouched") and clause.has("total"):
+        yield from _another_total(read)
+    elif clause.has("untouched"):
+        if read.was_changed() and not read.in_part():
+            yield "was changed"
+    elif clause.has("no_need"):
+        if (named.orders or named.goods) and read.was_changed():
             yield "was changed"
     elif clause.denied:
-        elsewhere = any(map(clause.has, ("difference", "not_in_stock", "outside")))
+        elsewhere = any(map(clause.has, ("difference", "not_in_stock", "outside", "not_on_file")))
         if not (read.acts or clause.statuses or ground.grounds or elsewhere) and ground.acts:
             yield "something was done"
     else:
-        if clause.has("complete") and (ground.denied or not done):
+        some = ground.denied and "everything else" not in read.text
+        if clause.has("complete") and (some or not done):
             yield "was denied in part"
         if clause.has("finished") and not done:
             yield "nothing was done"
@@ -57,14 +83,29 @@ def whole(read: Reading) -> Iterator[str]:
         yield from _unnamed(read, done=done)
 
 
+def _another_total(read: Reading) -> Iterator[str]:
+    """What is said to cost as much as before must."""
+    start = read.ground.view.base.tables["orders"]
+    for key in read.orders or read.acted:
+        if start[key]["total_cents"] != read.ground.row("orders", key)["total_cents"]:
+            yield "costs more or less than before"
+
+
 def _unnamed(read: Reading, *, done: bool) -> Iterator[str]:
     """Something done without an act's own name: to what is named, or at all."""
     named = read.named
-    if not read.did or read.acts or read.clause.statuses or named.amounts or named.dates:
+    told = (named.amounts or named.dates) and not read.is_own
+    if not read.did or read.acts or read.clause.statuses or told or read.clause.has("kept"):
         return
     if not (read.orders or named.goods):
         if not done:
             yield "nothing was done"
+        elif not all(pattern("vague").match(verb) for verb in read.did):
+            yield "was done, and what is not read"
+    elif not all(
+        pattern("vague").match(verb) or pattern("done_to").match(verb) for verb in read.did
+    ):
+        yield "was done, and how is not read"
     elif not read.was_changed():
         yield "nothing bears out that it was done"
 
@@ -72,17 +113,32 @@ def _unnamed(read: Reading, *, done: bool) -> Iterator[str]:
 def _denied(read: Reading, act: str) -> Iterator[str]:
     """What is said not to have been done must not have been, of nothing that may be meant."""
     goods, means = read.named.goods, {*read.named.means} if act == "refund" else set()
-    found = read.ground.of(act, read.orders)
+    found, in_vain = read.ground.of(act, read.orders), read.clause.has("in_vain")
     if goods:
         found = [event for event in found if read.concern(goods, event)]
     if means:
         found = [event for event in found if means & read.ground.means([event])]
     if found:
         yield f"was done: {act}"
-    elif not (read.orders or goods or means) and read.ground.of(act):
+    elif not (read.sure_orders or goods or means) and read.ground.of(act):
         yield f"may have been done: {act}"
-    elif read.clause.has("in_vain") and not (read.ground.grounds or read.ground.failed):
+    elif not (in_vain or read.clause.has("refused")) and any(
+        had(read, act, key) for key in read.orders
+    ):
+        yield f"had been done: {act}"
+    elif in_vain and not (read.ground.grounds or read.ground.failed):
         yield f"was not tried: {act}"
+    elif read.clause.has("refused") and not (read.ground.denied or read.ground.failed):
+        yield f"was not refused: {act}"
+    elif _BECAUSE.search(read.clause.sentence) and is_another_reason(
+        read.clause.sentence, read.ground
+    ):
+        yield "is another reason"
+
+
+def _was_changed_before(read: Reading) -> bool:
+    orders = read.orders or read.ground.shown
+    return any(had(read, "exchange", key) for key in orders)
 
 
 def _held(read: Reading, act: str) -> bool:
@@ -94,12 +150,15 @@ def _held(read: Reading, act: str) -> bool:
         return True
     if act in _HELD and not read.is_own:
         return _stands(read, act, read.orders or [event.text for event in ground.told])
-    if act == "coupon" and not read.is_own:
-        return any(ground.row("orders", key).get("coupon") for key in read.orders)
+    if was_done(read, act):
+        return True
+    if act == "coupon" and not (read.is_own or read.orders or ground.denied):
+        used = {ground.row("orders", key).get("coupon") for key in ground.shown}
+        return not used.isdisjoint(ground.asked.codes)
     if act == "address":
         return bool(read.named.places) and not read.clause.has("changed")
 
-    return act == "refund" and "R6" in ground.grounds and read.handed_over
+    return act == "refund" and "R6" in ground.grounds and (read.handed_over or read.is_pending)
 
 
 def _is_what_would_be(read: Reading) -> bool:
@@ -111,7 +170,7 @@ def _done_to(read: Reading, act: str, order_id: str) -> bool:
     return (
         bool(read.ground.of(act, [order_id]))
         or _stands(read, act, [order_id])
-        or (act not in _HELD and _held(read, act))
+        or ((act not in _HELD or _is_what_would_be(read)) and _held(read, act))
     )
 
 
@@ -123,9 +182,10 @@ def _stands(read: Reading, act: str, orders: list[str]) -> bool:
 
 def only_spoke(read: Reading) -> bool:
     """Whether somebody only looked, or spoke, or helped."""
-    return read.is_own and not read.did and not read.acts
+    spoke = pattern("own_act").search(read.text) is not None
+    return spoke and not read.did and not read.acts
 
 
 def spoken_of_requests(read: Reading) -> bool:
     """Whether it is the customer's requests that are counted."""
-    return not read.acts or re.search(r"\brequests?\b", read.text) is not None
+    return not read.acts or _OF_REQUESTS.search(read.text) is not None

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 
 from synth.envs.storefront.check.claims import TOOLS
 from synth.envs.storefront.check.closing.acts import acts, whole
-from synth.envs.storefront.check.closing.clauses import Clause, asserted, words_unread
+from synth.envs.storefront.check.closing.backing.clause import Clause
+from synth.envs.storefront.check.closing.backing.ground import EpisodeGround
+from synth.envs.storefront.check.closing.backing.vocabulary import words_unread
+from synth.envs.storefront.check.closing.clauses import asserted
 from synth.envs.storefront.check.closing.goods import goods
-from synth.envs.storefront.check.closing.ground import EpisodeGround
 from synth.envs.storefront.check.closing.money import money
 from synth.envs.storefront.check.closing.particulars import particulars
 from synth.envs.storefront.check.closing.quantities import quantities
@@ -93,13 +95,14 @@ def judged(lies: Sequence[Untrue], clauses: Sequence[Spoken]) -> tuple[list[Untr
     """The claims that are untrue, and the clauses that cannot be checked.
 
     What is borne out is no lie; one that may be read otherwise is left to the closer reading, where
-    there is that.
+    there is that. That one's clauses may be parts of a claim, or have it as one.
     """
-    read = {(one.turn, _bare(one.clause)): one for one in clauses}
 
     def stands(lie: Untrue) -> bool:
-        found = read.get((lie.turn, _bare(lie.claim)))
-        return found is None or (lie.sure and bool(found.why))
+        claim = _bare(lie.claim)
+        of = [(one, _bare(one.clause)) for one in clauses if one.turn == lie.turn]
+        found = [one for one, words in of if words and (words in claim or claim in words)]
+        return not found or (lie.sure and any(one.why for one in found))
 
     return [lie for lie in lies if stands(lie)], [one for one in clauses if one.why]
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from synth.envs.storefront.check.claims import TOOLS
+from synth.envs.storefront.check.closing.backing.mentions import Good
 from synth.envs.storefront.check.closing.reading import Reading
 from synth.envs.storefront.tools.transcript import Event
 
@@ -14,6 +15,13 @@ _INTO = re.compile(
     r"(?: (?:the|a|same|be|in|now|your|one|ones|new|@goods'?s?|pair|of))* @goods"
 )
 """Where the goods stand that others were exchanged for."""
+
+_IS_OF = re.compile(
+    r"^(?:\S+ ){0,3}?@goods (?:(?:in|from|of) @order )?"
+    r"(?:is|are|stays?|stayed|remains?|will be|has to stay|have to stay|comes? in)"
+    r" (?:now |still |a |an )*@goods"
+)
+"""Goods and the colour that they are said to be of."""
 
 
 def goods(read: Reading) -> Iterator[str]:
@@ -32,11 +40,27 @@ def goods(read: Reading) -> Iterator[str]:
         if affirmed and not any(read.concern([good], event) for event in read.events):
             yield "goods are not those of the act"
         elif not affirmed and not stock and not any(good.fits(line) for line in known):
+            if not named.orders and ground.asked.named(good):
+                continue
             yield "goods were not spoken of"
 
     exchanged = [event for event in read.events if TOOLS[event.tool] == "exchange"]
-    if not clause.denied and (exchanged or not (read.acts or named.amounts)):
+    if _IS_OF.search(read.text):
+        yield from _is_now(read)
+    if not (clause.denied or clause.has("kept")) and (
+        exchanged or not (read.acts or named.amounts)
+    ):
         yield from _colours(read, exchanged or ground.of("exchange", read.orders))
+
+
+def _is_now(read: Reading) -> Iterator[str]:
+    """What is said to be of a colour is, or is not, at the end."""
+    ground, (first, then) = read.ground, read.named.goods[:2]
+    good = Good(first.noun, then.colour, then.size)
+    orders = read.orders or sorted(ground.shown)
+    found = any(good.fits(line) for key in orders for line in ground.lines(key, end=True))
+    if found == read.clause.denied and not then.noun:
+        yield "is of another colour"
 
 
 def _colours(read: Reading, exchanged: list[Event]) -> Iterator[str]:

@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import combinations
 
+from synth.envs.storefront.check.closing.earlier import refunded, was_done
 from synth.envs.storefront.check.closing.reading import Reading
 
 _MOST_ADDED = 3
 """Refunds that are told as one sum."""
 _BACK = re.compile(r"\bback\b")
+_PAID = re.compile(r"\b(?:brought|gave|got|received|earned|was returned|were returned)\b")
 _ASKED = re.compile(r"\b(?:asked|wanted|at least|requested|hoped|less than|limit)\b")
 
 
@@ -21,7 +23,7 @@ def money(read: Reading) -> Iterator[str]:
     if clause.has("difference"):
         yield from _difference(read)
     elif read.named.amounts:
-        asked = ground.asked_amounts if _ASKED.search(read.text) else set()
+        asked = ground.asked.amounts if _ASKED.search(read.text) else set()
         if not {*read.named.amounts} <= {*_known(read), *asked}:
             yield "amounts are not those that are meant"
 
@@ -38,24 +40,63 @@ def money(read: Reading) -> Iterator[str]:
 def _known(read: Reading) -> Iterable[object]:
     """The amounts that a clause may be about, by its kind: a quote, a total, a price, a refund."""
     clause, ground = read.clause, read.ground
-    paid = ground.paid(read.orders)
+    paid, quotes = ground.paid(read.orders), list(_quotes(read))
     of_refund = "refund" in read.acts or bool(read.named.means or _BACK.search(read.text))
 
     if read.hypothetical and ground.quotes:
-        return ground.quotes
+        return quotes
+    if clause.because and "R6" in ground.grounds:
+        return [*quotes, *paid]
     if of_refund:
-        unpaid = read.handed_over or clause.denied or read.hypothetical
-        return [*paid, *ground.quotes] if unpaid else _sums(paid)
+        unpaid = (
+            read.handed_over
+            or read.is_pending
+            or clause.denied
+            or clause.unfinished
+            or read.hypothetical
+        )
+        before = refunded(read) if was_done(read, "refund") else []
+        return [*paid, *quotes, *before] if unpaid else [*_sums(paid), *before]
+    if clause.has("total") and len(read.named.orders) == len(read.named.amounts) > 1:
+        totals = [ground.row("orders", key).get("total_cents") for key in read.named.orders]
+        return totals if totals == read.named.amounts else []
     if clause.has("total"):
-        orders = read.orders or [*read.acted, *(event.text for event in ground.told)]
-        return [ground.row("orders", key).get("total_cents") for key in orders]
+        told = (event.text for event in ground.told if event.text in ground.shown)
+        orders = read.orders or [*read.acted, *told]
+        every = orders or sorted(ground.shown)
+        return [ground.row("orders", key).get("total_cents") for key in every]
     if clause.has("price") or clause.has("former"):
         column = "former_price_cents" if clause.has("former") else "price_cents"
         return [ground.row("variants", sku).get(column) for sku in _skus(read)]
 
     # what was quoted, and not paid, is what somebody would get
-    quoted = [] if ground.of("refund") else ground.quotes
-    return [*(event.told for event in ground.told), *quoted, *_sums(paid)]
+    paid_out = (read.did or _PAID.search(read.text)) and not clause.denied
+    quoted = [] if ground.of("refund") or paid_out else quotes
+    return [*_told(read), *quoted, *_sums(paid)]
+
+
+def _quotes(read: Reading) -> Iterator[int]:
+    """The quotes, in cents, of the orders and the goods that are meant."""
+    ground = read.ground
+    goods = [good for good in read.named.goods if good.noun]
+    for one in ground.view.calls("quote_refund"):
+        lines = ground.lines(str(one.order_id), one.arguments.get("lines"))
+        of_it = not goods or any(good.fits(line) for good in goods for line in lines)
+        if of_it and (not read.orders or one.order_id in read.orders):
+            yield round(one.result.get("refund", 0) * 100)
+
+
+def _told(read: Reading) -> Iterator[object]:
+    """The amounts that were told, and what variants that were told of cost now."""
+    ground = read.ground
+    for one in ground.told:
+        if one.text.startswith("V-"):
+            if all(good.fits(ground.variant(one.text)) for good in read.named.goods):
+                yield ground.row("variants", one.text).get("price_cents")
+        elif one.tool == "refund" and _PAID.search(read.text):
+            continue
+        elif not read.orders or one.text in read.orders:
+            yield one.told
 
 
 def _skus(read: Reading) -> Iterator[str]:

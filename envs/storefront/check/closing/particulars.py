@@ -1,16 +1,27 @@
-"""Days, places, coupons and numbers that are named, against those of the orders that are meant."""
+"""Days, places, coupons, people, carriers and numbers that are named, against those of the orders
+that are meant.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
 
+from synth.envs.storefront.check.closing.backing.mentions import is_day
+from synth.envs.storefront.check.closing.backing.people import is_a_stranger_named, is_spoken_to
+from synth.envs.storefront.check.closing.backing.reasons import grounds, is_on_file
+from synth.envs.storefront.check.closing.backing.said import pattern, patterns
+from synth.envs.storefront.check.closing.earlier import was_to_go
 from synth.envs.storefront.check.closing.reading import Reading
+from synth.envs.storefront.tools.transcript import leaves
 
 _DAYS = {
     "promised": re.compile(r"\b(?:promised|planned|originally)\b"),
     "delivered": re.compile(r"\b(?:was|were|been) delivered|\barrived\b|\bdelivered on\b"),
-    "placed": re.compile(r"\b(?:placed|ordered)\b"),
+    "placed": re.compile(
+        r"\b(?:placed|ordered|bought|purchased)\b(?!.*\b(?:arriv|due|expect|com(?:es|ing)))"
+        r"|\b(?:orders?|ones?) (?:from|of|dated) (?:the )?$"
+    ),
 }
-"""A column of an order -> the words by which a day is of it; of any other, a parcel arrives then.
+"""A column of an order -> the words before a day that is of it; any other is a parcel's arrival.
 """
 _SIDE_BY_SIDE = re.compile(r"@place(?:,? (?:in )?@place)*")
 """A street, its city and zip."""
@@ -20,38 +31,88 @@ _ASKED = re.compile(r"\b(?:asked|wanted|at least|requests?|less than)\b")
 
 def particulars(read: Reading) -> Iterator[str]:
     """What is not so of them."""
-    if read.named.dates and not {*read.named.dates} <= _days(read):
-        yield "days are not those that are meant"
-    if read.named.places and not read.clause.denied:
+    ground, clause = read.ground, read.clause
+    yield from _days(read)
+    if read.named.places and not clause.denied:
         yield from _places(read)
+    yield from _ways_back(read)
+    on_file = clause.has("on_file") and not (clause.denied or clause.has("not_on_file"))
+    if on_file and read.named.places and not is_on_file(ground, read.named.places):
+        yield "is not on file"
+    if clause.has("not_on_file") and "R11 file" not in grounds(ground):
+        yield "may be on file"
 
-    used = {read.ground.row("orders", key).get("coupon") for key in read.orders or read.acted}
-    if read.named.codes and not read.clause.denied and not {*read.named.codes} <= used:
+    orders = read.orders or read.acted or sorted(ground.shown)
+    used = {ground.row("orders", key).get("coupon") for key in orders}
+    codes = read.named.codes[: read.text.count("@code")]
+    instead = {*read.named.codes} - {*codes}
+    if clause.because and not read.did:
+        used |= ground.asked.codes
+    if codes and not clause.denied and (not {*codes} <= used or instead & used):
         yield "is another coupon"
+    if is_a_stranger_named(read.text, ground):
+        yield "names somebody else"
+    if is_spoken_to(read.text, ground):
+        yield "is known to nobody here"
+    yield from _carriers(read, orders)
 
+    if read.named.tickets:
+        shown = {leaf for one in ground.view.calls() for leaf in leaves(one.result)}
+        if not {one for one in read.named.tickets if "-" in one} <= shown:
+            yield "has an id that nothing showed"
+
+    percent = {str(ground.row("orders", key).get("discount_percent")) for key in read.orders}
     for number in read.named.numbers:
-        digits = number.strip(".,")
-        of_card = digits in read.ground.last_digits and read.named.means
-        asked = digits in read.ground.asked_numbers and _ASKED.search(read.text)
-        if not (of_card or asked):
+        digits = number.strip(".,%")
+        of_card = digits in ground.last_digits and read.named.means
+        asked = digits in ground.asked.numbers and _ASKED.search(read.text)
+        discount = digits in percent and re.search(r"@number (?:percent|off)", read.text)
+        if not (of_card or asked or discount):
             yield "has a number that nothing bears out"
 
 
-def _days(read: Reading) -> set[tuple[int, int]]:
-    """The days that a clause may be about, each a month and a day."""
+def _ways_back(read: Reading) -> Iterator[str]:
+    """How goods come back: as a return of them says."""
+    told = {name for name, words in patterns("methods").items() if words.search(read.text)}
+    if not told or read.clause.denied or "at_pickup_point" in read.clause.statuses:
+        return
+    goods = [good for good in read.named.goods if good.noun]
+    returns = read.ground.of("return", read.orders)
+    meant = [one for one in returns if not goods or read.concern(goods, one)]
+    if not all(any(read.concern([good], one) for one in meant) for good in goods):
+        yield "does not come back"
+    if not told <= {str(one.arguments.get("method")) for one in meant}:
+        yield "comes back another way"
+
+
+def _carriers(read: Reading, orders: Sequence[str]) -> Iterator[str]:
+    """Who brings the parcels; nobody can have asked them for anything."""
+    if not read.named.carriers:
+        return
+    known = {read.ground.parcel(key).get("carrier") for key in orders}
+    if not {*read.named.carriers} <= known:
+        yield "is another carrier"
+    if pattern("asked_of_carriers").search(read.text):
+        yield "can be done by no tool"
+
+
+def _days(read: Reading) -> Iterator[str]:
+    """Each day is that of the column that the words before it tell."""
     ground = read.ground
-    orders = read.orders or [event.text for event in ground.told] or sorted(ground.shown)
-    for column, words in _DAYS.items():
-        if words.search(read.text):
-            return {_month_and_day(ground.row("orders", key).get(column)) for key in orders}
-
-    return {_month_and_day(ground.parcel(key).get("arrives")) for key in orders}
-
-
-def _month_and_day(day: object) -> tuple[int, int]:
-    """Of an ISO date; of none, what no calendar has."""
-    parts = str(day).split("-")
-    return (int(parts[1]), int(parts[2])) if len(parts) == 3 else (-1, -1)
+    told = [event.text for event in ground.told if event.text in ground.shown]
+    before = read.text.split("@date")
+    named = read.named.orders
+    paired = len(named) == len(read.named.dates) > 1
+    for at, (day, words) in enumerate(zip(read.named.dates, before, strict=False)):
+        column = next((name for name, of in _DAYS.items() if of.search(words)), "")
+        orders = (
+            [named[at]]
+            if paired
+            else read.orders or (told if not column else []) or sorted(ground.shown)
+        )
+        rows = (ground.row("orders", key) if column else ground.parcel(key) for key in orders)
+        if not any(is_day(row.get(column or "arrives"), day) for row in rows):
+            yield "days are not those that are meant"
 
 
 def _places(read: Reading) -> Iterator[str]:
@@ -68,13 +129,21 @@ def _places(read: Reading) -> Iterator[str]:
     if len(groups) < 2 or len(things) != len(groups):
         things = [orders for _ in groups]
 
+    if len(groups) == 1 and not read.named.orders:
+        for good in (good for good in read.named.goods if good.noun):
+            held = [*ground.holding(good, sorted(ground.shown))]
+            if held and not any(ground.is_at(key, places) for key in held):
+                yield "is not where all of it goes"
+
     first = places[: groups[0]] if groups else places
     for size, meant in zip(groups, things, strict=True):
         here, places = places[:size], places[size:]
-        if not any(ground.is_at(key, here) for key in meant):
+        was = any(ground.is_address(was_to_go(read, key), here) for key in meant)
+        if not was and not any(ground.is_at(key, here) for key in meant):
             yield "is another place"
 
     if _ELSEWHERE.search(read.clause.contrast) and not moved:
         yield "was not sent elsewhere"
-    if "address" in read.acts and moved and not any(ground.is_at(key, first) for key in moved):
+    now = not any(was_to_go(read, key) for key in moved)
+    if "address" in read.acts and now and moved and not any(ground.is_at(k, first) for k in moved):
         yield "is another address"

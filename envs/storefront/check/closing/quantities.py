@@ -4,24 +4,41 @@ import re
 from collections.abc import Iterator
 
 from synth.envs.storefront.check.closing.acts import only_spoke, spoken_of_requests
-from synth.envs.storefront.check.closing.clauses import pattern
-from synth.envs.storefront.check.closing.reading import OTHER_ORDER, Reading
+from synth.envs.storefront.check.closing.backing.said import pattern, said
+from synth.envs.storefront.check.closing.clauses import OTHER_ORDER
+from synth.envs.storefront.check.closing.reading import Reading
+from synth.envs.storefront.check.closing.standing import stands
 
 _NUMBERS = {"both": 2, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
-_ALL = ("all", "each", "every", "everything")
+_ALL = ("all", "each", "every", "everything", "whole", "entire")
+_WHOLE = ("whole", "entire")
 _NONE = ("neither", "either")
-_PARTS = ("one of", "some of", "part of", "several", "rest", "others")
+_PARTS = ("one of", "some of", "part of", "several", "rest", "others", "remaining")
 _OPEN = ("pending", "processing", "shipped")
+_OUT_OF = re.compile(
+    rf"\b(?P<done>one|{'|'.join(_NUMBERS)}) (?:out )?of (?:(?:your|the|my|those) )?(?P<of>\w+)\b"
+)
+_ANSWERS = re.compile(r"\b(?:questions?|answers?|dates?|quotes?|prices?)\b")
+_PARCELS = re.compile(r"\b(?:parcels?|packages?|shipments?|deliver(?:y|ies)|orders?)\b")
 
 
 def quantities(read: Reading) -> Iterator[str]:
     """What is not so of the words for how many."""
-    for word in pattern("quantities").findall(read.text):
+    text = read.clause.plain
+    if shares := _OUT_OF.search(text):
+        numbers = {"one": 1, **_NUMBERS}
+        every = len(read.ground.asked.requests)
+        done = every - len(read.ground.denied_requests)
+        if (numbers[shares["done"]], numbers.get(shares["of"])) == (done, every):
+            text = _OUT_OF.sub(" ", text)
+
+    for word in pattern("quantities").findall(text):
         if word in _NUMBERS:
             if _NUMBERS[word] not in _counts(read):
                 yield f"is not so of {word}"
         elif word in _ALL:
-            yield from _all(read)
+            if word not in _WHOLE or read.acts:
+                yield from _all(read)
         elif word in _NONE:
             if not read.clause.denied:
                 yield f"has a part that is not read: {word}"
@@ -34,56 +51,103 @@ def _counts(read: Reading) -> set[int]:
     facts that were told, codes, requests of which none was denied.
     """
     ground, named = read.ground, read.named
+    if read.clause.statuses and not (read.acts or named.dates):
+        return {sum(_stand(read, name) for name in read.clause.statuses)}
+
     orders = [len({str(event.order_id) for event in read.of(act)}) for act in read.acts]
     lines = sum(len(ground.touched(event)) for event in read.events) if named.goods else 0
-    told = {event.text for event in ground.told} if named.dates or read.clause.statuses else ()
-    requests = ground.requests if spoken_of_requests(read) and not ground.denied else 0
+    told = {event.text for event in ground.told} if named.dates or read.clause.statuses else set()
+    if _ANSWERS.search(read.text):
+        told |= {event.text for event in ground.told}
+    if _PARCELS.search(read.text):
+        told |= {event.text for event in ground.told if event.tool == "arrival"}
+    every = len(ground.asked.requests)
+    requests = every if spoken_of_requests(read) and not ground.denied else 0
 
     return {min(orders, default=0), lines, len(told), requests, len(set(named.codes))} | (
         set() if read.acts else {len(set(named.orders))}
     )
 
 
+def _stand(read: Reading, status: str) -> int:
+    """How many of the orders that were told of, or shown, have a status."""
+    told = {event.text for event in read.ground.told} & read.ground.shown
+    row = said()["statuses"][status]
+    return sum(stands(read, key, row) for key in told or read.ground.shown)
+
+
 def _all(read: Reading) -> Iterator[str]:
-    """All lines of goods that are named, all open orders, or all requests."""
+    """All lines of goods that are named, or of an order; all open orders, or all requests."""
     ground = read.ground
     nouns = {good.noun for good in read.named.goods if good.noun}
     events = [event for event in read.events if event.tool != "escalate"]
     touched = {str(event.order_id) for event in events}
+    every = [line for key in touched for line in ground.lines(key)]
+    done = [line for event in events for line in ground.touched(event)]
 
     if read.clause.denied:
         # "I could not do all of it"
         if not ground.grounds:
             yield "nothing was denied"
     elif read.acts and nouns:
-        every = [line for key in touched for line in ground.lines(key) if line[0] in nouns]
-        done = [line for event in events for line in ground.touched(event) if line[0] in nouns]
-        if len(done) < len(every):
+        if sum(line[0] in nouns for line in done) < sum(line[0] in nouns for line in every):
             yield "is not so of all goods"
+    elif read.clause.statuses and not read.acts:
+        told = {event.text for event in ground.told} & ground.shown
+        if any(_stand(read, name) < len(told) for name in read.clause.statuses):
+            yield "is not so of all that was told of"
+    elif read.acts and read.named.orders and len(done) < len(every):
+        yield "is not so of all goods"
     elif read.acts and re.search(r"\borders\b", read.text):
         rows = {key: ground.row("orders", key) for key in ground.shown}
         if not {key for key, row in rows.items() if row.get("status") in _OPEN} <= touched:
             yield "is not so of all orders"
-    elif ground.denied and not only_spoke(read):
+    elif ground.denied and not (only_spoke(read) or "everything else" in read.text):
         yield "was denied in part"
 
 
 def _of_a_part(read: Reading, word: str) -> bool:
     """Whether a word for a part, or for something else, is borne out."""
     ground = read.ground
+    if word == "part of":
+        return not read.did
+    if word in ("rest", "remaining", "others") and not read.clause.denied:
+        done = read.clause.has("finished") and not (read.acts or read.named.goods)
+        return done or read.in_part()
+    if word == "first" and re.search(r"\bfirst(?:,|$)", read.text):
+        return True
     if word in _PARTS and read.clause.denied:
         return bool(ground.grounds)
     if word == "only":
-        orders = {str(event.order_id) for event in read.events if event.order_id}
-        return (read.hypothetical and bool(ground.quotes)) or (
-            len(orders) <= 1 and bool(ground.denied)
-        )
+        return _is_alone(read)
     if word == "new":
         lines = read.new_lines()
         return any(good.fits(line) for good in read.named.goods for line in lines)
     if word == "other":
-        return OTHER_ORDER.search(read.text) is not None or "address" in read.acts
+        left = read.clause.has("kept") and re.search(r"other (?:request|one|matter)", read.text)
+        return bool(OTHER_ORDER.search(read.text) or left or "address" in read.acts)
     if word == "another":
-        return "escalate" in read.acts
+        other_colour = re.search(r"another (?:colou?r|one|size|version|variant)", read.text)
+        return "escalate" in read.acts or bool(other_colour and read.ground.of("exchange"))
 
-    return word in ("again", "twice") and not (read.acts or read.did)
+    once_more = read.clause.denied and "R7" in ground.grounds
+    return word in ("again", "twice") and (once_more or not (read.acts or read.did))
+
+
+def _is_alone(read: Reading) -> bool:
+    """Whether there is no more than what is said to be so only: a quote, an act on one order of
+    which others were denied, or on those goods alone.
+    """
+    ground, events = read.ground, read.events
+    orders = {str(event.order_id) for event in events if event.order_id}
+    lines = [line for event in events for line in ground.touched(event)]
+    of_goods = bool(lines) and all(
+        any(good.fits(line) for good in read.named.goods) for line in lines
+    )
+    return (
+        (read.hypothetical and bool(ground.quotes))
+        or (len(orders) <= 1 and bool(ground.denied))
+        or (of_goods and len(orders) == 1)
+        or ("escalate" in read.acts and bool(ground.of("escalate")))
+        or (read.clause.unfinished and len(ground.of("escalate")) == 1)
+    )

@@ -1,17 +1,29 @@
 """A clause beside what happened: the orders that it means, and the acts that it may be about."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from synth.envs.storefront.check.closing.clauses import Clause, pattern, patterns
-from synth.envs.storefront.check.closing.ground import EpisodeGround
-from synth.envs.storefront.check.closing.mentions import Good, Line
+from synth.envs.storefront.check.closing.backing.clause import Clause
+from synth.envs.storefront.check.closing.backing.ground import EpisodeGround
+from synth.envs.storefront.check.closing.backing.mentions import Good, Line, is_day
+from synth.envs.storefront.check.closing.backing.people import orders_of_others
+from synth.envs.storefront.check.closing.backing.said import pattern, patterns
+from synth.envs.storefront.check.closing.clauses import OTHER_ORDER
 from synth.envs.storefront.tools.transcript import Event
 
-OTHER_ORDER = re.compile(r"\bother (?:@goods )?(?:order|parcel|package)\b")
-_HYPOTHETICAL = re.compile(r"\b(?:would|could|if)\b")
+_OF_A_DAY = re.compile(r"\b(?:orders?|ones?) (?:from|of|dated|placed on) (?:the )?@date")
+_PENDING = re.compile(r"\b(?:pending|outstanding)\b")
+_REST = re.compile(r"\b(?:rest|remaining|others?)\b")
+_IF = re.compile(r"^\W*(?:if|should you|in case|were you)\b")
+_GOES_ON = re.compile(
+    r"(?:(?:and|but|so|then|now|also) )*"
+    r"(?:was|were|is|are|has|had|will|would|can|could)(?:n't|not)?\b"
+)
+"""How a clause begins whose subject another one has."""
+_SEVERAL = re.compile(r"\b(?:they|them|their|these|those)\b")
 _OF_NO_GOODS = ("escalate", "note")
+_CHANGING = ("address", "exchange", "coupon")
 
 
 class Reading:
@@ -29,6 +41,8 @@ class Reading:
         ground, clause = self.ground, self.clause
         if self.named.orders:
             return self.named.orders
+        if by_day := list(self._of_a_day()):
+            return by_day
         if OTHER_ORDER.search(self.text):
             others = sorted(ground.shown - {*clause.nearby})
             done = [key for key in others if key in self.acted]
@@ -37,9 +51,34 @@ class Reading:
         if goods := [good for good in self.named.goods if good.noun]:
             found = [key for good in goods for key in ground.holding(good, sorted(ground.shown))]
             near = [key for key in dict.fromkeys(found) if key in clause.nearby]
-            return near or [*dict.fromkeys(found)]
+            return near if near and clause.has("back_to_it") else [*dict.fromkeys(found)]
+        if others := orders_of_others(self.text, ground):
+            return [*others, *(clause.nearby if clause.has("back_to_it") else ())]
 
-        return clause.nearby if clause.has("back_to_it") else []
+        if not (clause.has("back_to_it") or _GOES_ON.match(self.text)):
+            return []
+
+        several = clause.acts and _SEVERAL.search(self.text)
+        nearby = clause.nearby or clause.earlier
+        return [] if several and len(nearby) == 1 else nearby
+
+    def _of_a_day(self) -> Iterator[str]:
+        """The orders that are told by the day on which they were placed."""
+        if found := _OF_A_DAY.search(self.text):
+            day = self.named.dates[self.text[: found.start()].count("@date")]
+            for key in sorted(self.ground.shown):
+                if is_day(self.ground.row("orders", key).get("placed"), day):
+                    yield key
+
+    @cached_property
+    def sure_orders(self) -> list[str]:
+        """The same without those that an earlier sentence may have meant."""
+        by_chance = self.orders == self.clause.earlier and not self.clause.nearby
+        return self.named.orders if by_chance else self.orders
+
+    def is_kept(self, act: str) -> bool:
+        """Whether what an act would change is said to stay as it is."""
+        return act in _CHANGING and (self.clause.has("kept") or self.clause.has("untouched"))
 
     @cached_property
     def acted(self) -> list[str]:
@@ -55,9 +94,15 @@ class Reading:
         """The events of an act on what is meant, and on some of the goods that are named."""
         found, goods = self.ground.of(act, self.orders), self.named.goods
         if not goods or act in _OF_NO_GOODS:
-            return found
+            return [event for event in found if self._may_concern(goods, event)]
 
         return [event for event in found if self.concern(goods, event)]
+
+    def _may_concern(self, goods: Iterable[Good], event: Event) -> bool:
+        """Whether an act on no goods may be about these: it is about no order, or one with them."""
+        lines = self.ground.lines(str(event.order_id))
+        nouns = [good for good in goods if good.noun]
+        return not (lines and nouns) or any(good.fits(line) for good in nouns for line in lines)
 
     def concern(self, goods: Iterable[Good], event: Event) -> bool:
         """Whether an act was done on some of these goods, or made them of others."""
@@ -74,10 +119,24 @@ class Reading:
         ]
         return any(not goods or self.concern(goods, event) for event in meant)
 
+    def in_part(self) -> bool:
+        """Whether it is the rest of an order that is spoken of, of which a part was changed."""
+        events = [event for event in self.ground.acts if event.order_id in self.orders]
+        done = sum(len(self.ground.touched(event)) for event in events)
+        every = sum(len(self.ground.lines(key)) for key in self.orders)
+        return _REST.search(self.text) is not None and done < every
+
     @cached_property
     def hypothetical(self) -> bool:
-        """Whether it is said what would be."""
-        return _HYPOTHETICAL.search(self.text) is not None
+        """Whether it is said what would be: not that it was done, too."""
+        quoted = self.clause.has("quote") or _IF.search(self.clause.sentence)
+        return bool(quoted) and not self.did
+
+    @cached_property
+    def is_pending(self) -> bool:
+        """Whether a refund that was handed over is said to be pending."""
+        handed = self.ground.of("escalate", self.orders)
+        return bool(handed) and _PENDING.search(self.text) is not None
 
     @cached_property
     def handed_over(self) -> bool:
@@ -91,14 +150,16 @@ class Reading:
     @cached_property
     def did(self) -> list[str]:
         """The verbs by which somebody did something, without those of seeing and speaking."""
-        found = (pattern(name).search(self.clause.plain) for name in ("own_act", "passive"))
-        verbs = [one["verb"] for one in found if one is not None]
-        return [verb for verb in verbs if not pattern("speech").match(verb)]
+        names = (("own_act", "speech"), ("passive", "told_of"))
+        found = ((pattern(act).search(self.clause.plain), of_words) for act, of_words in names)
+        verbs = [(one["verb"], of_words) for one, of_words in found if one is not None]
+        return [verb for verb, of_words in verbs if not pattern(of_words).match(verb)]
 
     @cached_property
     def is_own(self) -> bool:
-        """Whether the agent says that it did something."""
-        return pattern("own_act").search(self.text) is not None
+        """Whether the agent says that it did something, and not only spoke."""
+        found = pattern("own_act").search(self.text)
+        return found is not None and not pattern("speech").match(found["verb"])
 
     def new_lines(self) -> list[Line]:
         """What exchanges of what is meant made of the lines."""

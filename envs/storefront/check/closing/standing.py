@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from synth.envs.storefront.check.closing.clauses import said
+from synth.envs.storefront.check.closing.backing.said import said
+from synth.envs.storefront.check.closing.earlier import stood
 from synth.envs.storefront.check.closing.reading import Reading
 
 _OPEN = ("pending", "processing", "shipped")
@@ -23,6 +24,15 @@ def standing(read: Reading) -> Iterator[str]:
     if comes and "return" not in read.acts:
         yield from _coming(read)
 
+    late = read.clause.has("late") and not read.clause.denied
+    holds = [read.ground.is_late(key) for key in read.orders]
+    if late and holds and not (all(holds) if read.named.orders else any(holds)):
+        yield "was not late"
+    if read.clause.has("on_time") and any(
+        read.ground.is_late(key) for key in read.orders or sorted(read.ground.shown)
+    ):
+        yield "was late"
+
     # "not in stock" has "in stock" in it
     missing = read.clause.has("not_in_stock")
     if (missing or read.clause.has("in_stock")) and not _in_stock(read, wanted=not missing):
@@ -32,17 +42,24 @@ def standing(read: Reading) -> Iterator[str]:
 def _is_so(read: Reading, name: str) -> bool:
     """Whether an order has a status: each that is named, else any that may be meant."""
     row = said()["statuses"][name]
-    holds = [_stands(read, key, row) for key in read.orders or sorted(read.ground.shown)]
-    if read.clause.denied and name == "shipped":
-        return not all(holds)
+    shown = sorted(read.ground.shown)
+    goods = [] if read.named.orders else [good for good in read.named.goods if good.noun]
+    held = [key for good in goods for key in read.ground.holding(good, shown)]
+    holds = [stands(read, key, row) for key in held or read.orders or shown]
+    denied = read.clause.denied or (read.clause.unfinished and name == "delivered")
+    if read.clause.has("not_sent") if name == "shipped" else denied:
+        return not (any(holds) if read.orders else all(holds))
 
     return all(holds) if len(read.named.orders) > 1 else any(holds)
 
 
-def _stands(read: Reading, order_id: str, row: dict[str, Any]) -> bool:
+def stands(read: Reading, order_id: str, row: dict[str, Any]) -> bool:
     """Whether an order, or its parcel, is what is said of it."""
-    if "parcel" in row:
-        return read.ground.parcel(order_id).get("status") in row["parcel"]
+    parcel = read.ground.parcel(order_id)
+    if "parcel" in row and (parcel or "order" not in row):
+        return parcel.get("status") in row["parcel"]
+    if stood(read, order_id) in row["order"]:
+        return True
 
     return read.ground.row("orders", order_id).get("status") in row["order"]
 
@@ -75,6 +92,9 @@ def _in_stock(read: Reading, *, wanted: bool) -> bool:
         and ground.variant(sku)[0] in nouns
         and all(good.fits(ground.variant(sku)) for good in goods)
     ]
+    if not goods:
+        # "the one that you wanted is not in stock"
+        skus = ground.wanted
     if wanted:
         given = (event.arguments.get("lines", {}).values() for event in ground.of("exchange"))
         return not {*skus}.isdisjoint(sku for lines in given for sku in lines)

@@ -11,11 +11,14 @@ from functools import cache
 
 from synth.envs.storefront.check.claims import amounts_of
 from synth.envs.storefront.check.details import means_patterns
+from synth.envs.storefront.texts import texts
 from synth.envs.storefront.world.catalogue import COLOURS, NOUNS, SIZES
 from synth.envs.storefront.world.world import BaseWorld
 
 Line = tuple[str, str, str]
 """Noun, colour and size of a line."""
+Day = tuple[int, int]
+"""Month and day; 0 for one that is not told."""
 Match = re.Match[str]
 _MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september",
@@ -23,13 +26,14 @@ _MONTHS = (
 )  # fmt: skip
 _MONTH = "|".join(rf"{name}|{name[:3]}\.?" for name in _MONTHS)
 _ORDER = re.compile(r"\b(?:order )?(?:number |no\.? |# ?)?(o-\d+)\b")
-_TICKET = re.compile(r"\bt-\d+\b|\br\d{1,2}\b")
-"""A ticket, or a rule by its number."""
+_TICKET = re.compile(r"\bt-\d+\b|\br\d{1,2}\b|\b(?:rt|rf|e)-(?:o-\d+|general)\.\d+\b")
+"""A ticket, a rule by its number, or what tools call a return, a refund or an escalation."""
 _ISO = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _DAY = re.compile(
     r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,? )?(?:the )?"
     rf"(?:(?P<month>{_MONTH}) (?P<day>\d\d?)(?:st|nd|rd|th)?"
-    rf"|(?P<first>\d\d?)(?:st|nd|rd|th)?(?: of)? (?P<then>{_MONTH}))(?:,? \d{{4}})?\b"
+    rf"|(?P<first>\d\d?)(?:st|nd|rd|th)?(?: of)? (?P<then>{_MONTH})"
+    rf"|(?<=the )(?P<alone>\d\d?)(?:st|nd|rd|th)|(?<=in )(?P<whole>{_MONTH}))(?:,? \d{{4}})?\b"
 )
 _STATE = re.compile(r"@place ,? ?[a-z]{2} ?(?= ?@place)")
 """The CO of "Denver, CO 80203"."""
@@ -41,10 +45,12 @@ _TENS = {"five": 5, "ten": 10, "fifteen": 15, "twenty": 20, "thirty": 30, "fifty
 _WORDED = re.compile(rf"\b({'|'.join(_TENS)})[ -]dollars?\b")
 _NUMBER = re.compile(r"(?<![\w@])\d[\d.,]*%?")
 _COLOUR = "|".join(COLOURS).replace("grey", "gr[ae]y")
-_NOUN = "|".join(sorted(NOUNS, key=len, reverse=True))
+_NOUN = "|".join(sorted(NOUNS, key=len, reverse=True)).replace("scarf", "scar(?:f|v)")
+_BRAND = "|".join(texts("catalogue")["brands"]).lower()
 _LETTER = "|".join(SIZES).lower()
 _GOODS = re.compile(
-    rf"\b(?:(?P<colour>{_COLOUR})(?: ones?)?(?: (?P<noun>{_NOUN})(?:e?s)?)?"
+    rf"\b(?:(?P<lead>small|medium|large) (?=(?:{_COLOUR}|{_NOUN})))?"
+    rf"(?:(?P<colour>{_COLOUR})(?: ones?)?(?:(?: (?:{_BRAND}))? (?P<noun>{_NOUN})(?:e?s)?)?"
     rf"|(?P<bare>{_NOUN})(?:e?s)?)\b"
     rf"(?:'s?)?(?:,? ?\(?(?:in )?(?:size )?"
     rf"(?P<size>(?<=size )(?:{_LETTER})|(?<=in )(?:{_LETTER})|(?<=\()(?:{_LETTER}))\b\)?)?"
@@ -54,6 +60,9 @@ _SIZE = re.compile(
     rf"|(?<=\bsize )|(?<=@goods ))(?:size )?(?P<size>small|medium|large|{_LETTER})\b"
 )
 """A size without a noun."""
+
+
+_CARRIER = re.compile(rf"\b(?:{'|'.join(texts('orders')['carriers']).lower()})\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +87,13 @@ class Mentions:
     orders: list[str] = field(default_factory=list)
     goods: list[Good] = field(default_factory=list)
     amounts: list[int] = field(default_factory=list)
-    dates: list[tuple[int, int]] = field(default_factory=list)
+    dates: list[Day] = field(default_factory=list)
     places: list[str] = field(default_factory=list)
     means: list[str] = field(default_factory=list)
     codes: list[str] = field(default_factory=list)
     numbers: list[str] = field(default_factory=list)
+    carriers: list[str] = field(default_factory=list)
+    tickets: list[str] = field(default_factory=list)
 
 
 def mentions_of(clause: str, base: BaseWorld) -> Mentions:
@@ -98,8 +109,8 @@ def mentions_of(clause: str, base: BaseWorld) -> Mentions:
 
         found.text = words.sub(put, found.text)
 
+    mark(_TICKET, "ticket", lambda one: found.tickets.append(one[0].upper()))
     mark(_ORDER, "order", lambda one: found.orders.append(one[1].upper()))
-    mark(_TICKET, "ticket", lambda one: None)
     mark(_ISO, "date", lambda one: found.dates.append(_iso(one[0])))
     mark(_DAY, "date", lambda one: found.dates.append(_day(one)))
     mark(_places(base), "place", lambda one: found.places.append(one[0]))
@@ -110,6 +121,7 @@ def mentions_of(clause: str, base: BaseWorld) -> Mentions:
     mark(_SIZE, "goods", lambda one: found.goods.append(Good(size=one["size"][0].upper())))
     for kind, words in means_patterns().items():
         mark(words, "means", lambda _, kind=kind: found.means.append(kind))  # type: ignore[misc]
+    mark(_CARRIER, "carrier", lambda one: found.carriers.append(one[0].capitalize()))
     mark(_codes(base), "code", lambda one: found.codes.append(one[0].upper()))
     mark(_NUMBER, "number", lambda one: found.numbers.append(one[0]))
     found.text = re.sub(r"\s+", " ", found.text).strip()
@@ -117,7 +129,21 @@ def mentions_of(clause: str, base: BaseWorld) -> Mentions:
     return found
 
 
-def _iso(text: str) -> tuple[int, int]:
+def places_of(text: str, base: BaseWorld) -> list[str]:
+    """The places that a text names."""
+    return _places(base).findall(text.lower())
+
+
+def is_day(of: object, day: Day) -> bool:
+    """Whether an ISO date is a day, or what is told of it."""
+    parts = str(of).split("-")
+    if len(parts) != len(("year", "month", "day")) or day == (0, 0):
+        return False
+
+    return all(told in (0, int(part)) for told, part in zip(day, parts[1:], strict=True))
+
+
+def _iso(text: str) -> Day:
     """Month and day of a date; of one that is none, what no calendar has."""
     try:
         day = date.fromisoformat(text)
@@ -127,20 +153,23 @@ def _iso(text: str) -> tuple[int, int]:
     return day.month, day.day
 
 
-def _day(match: Match) -> tuple[int, int]:
-    """Month and day of a date in words."""
-    name = (match["month"] or match["then"])[:3]
+def _day(match: Match) -> Day:
+    """Month and day of a date in words; 0 in the place of one that is not told."""
+    if match["alone"]:
+        return 0, int(match["alone"])
+
+    name = (match["month"] or match["then"] or match["whole"])[:3]
     month = next(at for at, one in enumerate(_MONTHS, 1) if one.startswith(name))
 
-    return month, int(match["day"] or match["first"])
+    return month, int(match["day"] or match["first"] or 0)
 
 
 def _good(match: Match) -> Good:
     """The goods that were found."""
-    noun = match["noun"] or match["bare"] or ""
-    return Good(
-        noun, (match["colour"] or "").replace("gray", "grey"), (match["size"] or "").upper()
-    )
+    noun = (match["noun"] or match["bare"] or "").replace("scarv", "scarf")
+    size = match["size"] or (match["lead"] or "")[:1]
+
+    return Good(noun, (match["colour"] or "").replace("gray", "grey"), size.upper())
 
 
 def _places(base: BaseWorld) -> re.Pattern[str]:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from synth.envs.storefront.check.claims import TOOLS
-from synth.envs.storefront.check.closing.mentions import Good, Line
+from synth.envs.storefront.check.closing.backing.asked import CustomersWords
+from synth.envs.storefront.check.closing.backing.mentions import Good, Line
 from synth.envs.storefront.check.details import means_of
 from synth.envs.storefront.check.episode_view import EpisodeView
 from synth.envs.storefront.tools.transcript import Event
@@ -18,9 +19,6 @@ from synth.schemas import Scalar
 _HANDED_OVER = {"refund_limit": "R6", "out_of_scope": "R13"}
 """What is escalated, and by which rule."""
 _NONE_LEFT = re.compile(r"only 0 of (V-\d+)")
-_REQUEST = re.compile(r"^\d+\. ", re.MULTILINE)
-_LONGEST = 6
-"""Digits of a number that may be an amount of dollars."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +37,11 @@ class EpisodeGround:
     def denied(self) -> frozenset[str]:
         """The rules by which requests were denied."""
         return frozenset(str(one.arguments.get("rule_id")) for one in self.view.calls("deny"))
+
+    @cached_property
+    def denied_requests(self) -> frozenset[str]:
+        """The requests that were denied, by their number."""
+        return frozenset(str(one.arguments.get("request")) for one in self.view.calls("deny"))
 
     @cached_property
     def grounds(self) -> frozenset[str]:
@@ -165,7 +168,11 @@ class EpisodeGround:
 
     def is_at(self, order_id: str, places: Sequence[str]) -> bool:
         """Whether an order goes where it is said to."""
-        row = self.row("addresses", self.row("orders", order_id).get("address_id"))
+        return self.is_address(self.row("orders", order_id).get("address_id"), places)
+
+    def is_address(self, key: object, places: Sequence[str]) -> bool:
+        """Whether an address is all of these places."""
+        row = self.row("addresses", key)
         parts = {str(row.get(part)).lower() for part in ("street", "city", "zip")}
         alone = {part.partition(" ")[2] for part in parts if part[:1].isdigit()}
         return bool(places) and set(places) <= parts | alone
@@ -173,15 +180,32 @@ class EpisodeGround:
     @cached_property
     def was_late(self) -> bool:
         """Whether an order that was shown came, or comes, later than was promised."""
-        for key in self.shown:
-            row, parcel = self.row("orders", key), self.parcel(key)
-            came = max(str(row.get("delivered") or ""), str(parcel.get("arrives") or ""))
-            if came > str(row.get("promised")) or parcel.get("status") == "delayed":
-                return True
+        return any(map(self.is_late, self.shown))
 
-        return False
+    def is_late(self, order_id: str) -> bool:
+        """Whether an order came, or comes, later than was promised."""
+        row, parcel = self.row("orders", order_id), self.parcel(order_id)
+        came = max(str(row.get("delivered") or ""), str(parcel.get("arrives") or ""))
+
+        return came > str(row.get("promised")) or parcel.get("status") == "delayed"
 
     # the customer
+
+    @cached_property
+    def asked(self) -> CustomersWords:
+        """What the customer said and asked for."""
+        return CustomersWords(self.view)
+
+    @cached_property
+    def wanted(self) -> list[str]:
+        """The variants of shown goods, in their sizes, that the customer named in one request."""
+        sizes = {(line[0], line[2]) for line in self.known_lines}
+        return [
+            sku
+            for sku in self.view.base.tables["variants"]
+            for noun, colour, size in [self.variant(sku)]
+            if (noun, size) in sizes and self.asked.named(Good(noun, colour))
+        ]
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -189,19 +213,3 @@ class EpisodeGround:
         tables = self.view.base.tables
         rows = (*tables["customers"].values(), *tables["products"].values())
         return frozenset(" ".join(str(row["name"]) for row in rows).lower().split())
-
-    @cached_property
-    def asked_numbers(self) -> frozenset[str]:
-        """The numbers that the customer said."""
-        heard = (event.text for event in self.view.events if event.kind == "heard")
-        return frozenset(re.findall(r"\d+", " ".join([self.view.opening, *heard])))
-
-    @cached_property
-    def asked_amounts(self) -> set[int]:
-        """The same as amounts, in cents."""
-        return {int(number) * 100 for number in self.asked_numbers if len(number) < _LONGEST}
-
-    @cached_property
-    def requests(self) -> int:
-        """How many requests the customer began with."""
-        return len(_REQUEST.findall(self.view.opening))
