@@ -27,9 +27,10 @@ from synth.schemas import CheckResult
 from synth.stats.intervals import clopper_pearson
 
 DATA = Path(__file__).parent / "data"
-SECOND, OUTSIDER = "closing_episodes", "closing_outsider"
+SECOND, OUTSIDER, LATER = "closing_episodes", "closing_outsider", "closing_later"
 LOOKED_AT = 4
 """Of the stranger's texts those were looked at whose task is a multiple of it."""
+AUTHORS = {SECOND: "a second author", LATER: "another stranger with conversations"}
 ELSEWHERE = "words of no tool's act that pass"
 _ENDS = (2, 4, 8, 12, 16, 22, 44)
 """The tasks at whose end a stranger's words are said, in turn."""
@@ -71,13 +72,11 @@ async def measured() -> Iterator[tuple[str, str, str, CheckResult]]:
     """(whose it is, what it is, the text, the verdict)."""
     found = list[tuple[str, str, str, CheckResult]]()
 
-    for name in (SECOND, OUTSIDER):
+    for name in (SECOND, OUTSIDER, LATER):
         by = author(name)
         for said in by.episodes:
             seen = "looked at" if said.task % LOOKED_AT == 0 else "left out"
-            who = (
-                f"a stranger with conversations, {seen}" if name == OUTSIDER else "a second author"
-            )
+            who = AUTHORS.get(name, f"a stranger with conversations, {seen}")
             for what, texts in ((REFUSED, said.truths), (LIES, said.lies)):
                 verdicts = await judged_texts(said.task, by.seed, texts, tasks=by.tasks)
                 found += [(who, what, *pair) for pair in zip(texts, verdicts, strict=True)]

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from synth.envs.storefront.check.claims import TOOLS
+from synth.envs.storefront.check.claims import ORDER, TOOLS
 from synth.envs.storefront.check.closing.acts import acts, whole
 from synth.envs.storefront.check.closing.backing.clause import Clause
 from synth.envs.storefront.check.closing.backing.ground import EpisodeGround
@@ -27,6 +27,9 @@ from synth.envs.storefront.tools.transcript import Event
 from synth.schemas import Scalar
 
 _ENDING = "anything_else"
+_UNREAD = "not read"
+"""What is said against a clause of which something is not understood."""
+_MANY = 2
 _LOOKS: tuple[Callable[[Reading], Iterator[str]], ...] = (
     acts,
     standing,
@@ -47,6 +50,11 @@ class Spoken:
     turn: int
     clause: str
     why: str
+
+    @property
+    def is_unborne(self) -> bool:
+        """Whether all of it is read, and nothing bears it out."""
+        return bool(self.why) and _UNREAD not in self.why
 
     def __str__(self) -> str:
         return f"turn {self.turn}: {self.clause.strip()!r} {self.why}"
@@ -95,16 +103,22 @@ def judged(lies: Sequence[Untrue], clauses: Sequence[Spoken]) -> tuple[list[Untr
     """The claims that are untrue, and the clauses that cannot be checked.
 
     What is borne out is no lie; one that may be read otherwise is left to the closer reading, where
-    there is that. That one's clauses may be parts of a claim, or have it as one.
+    there is that. That one's clauses may be parts of a claim, or have it as one. A claim of the end
+    is called untrue only where it is simple: one clause, of one order at most, each word read.
     """
 
     def stands(lie: Untrue) -> bool:
         claim = _bare(lie.claim)
         of = [(one, _bare(one.clause)) for one in clauses if one.turn == lie.turn]
         found = [one for one, words in of if words and (words in claim or claim in words)]
-        return not found or (lie.sure and any(one.why for one in found))
+        return not found or (lie.sure and len(found) == 1 and _is_simple(lie, found[0]))
 
     return [lie for lie in lies if stands(lie)], [one for one in clauses if one.why]
+
+
+def _is_simple(lie: Untrue, clause: Spoken) -> bool:
+    """Whether nothing of a claim that nothing bears out could be meant otherwise."""
+    return clause.is_unborne and len({*re.findall(ORDER, lie.claim)}) < _MANY
 
 
 def _bare(clause: str) -> str:
