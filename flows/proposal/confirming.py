@@ -36,7 +36,10 @@ def confirming(ledger: Ledger, bindings: Bindings, settings: Settings) -> Flow:
         ],
     }
     if len(found.worlds) == 1:
-        content["env"] = {"name": found.worlds[0], "tasks": 0}
+        (name,) = found.worlds
+        said = bindings.said.get(name)
+        # how a world is started that cannot be opened without (a pool, a server) the user has said
+        content["env"] = {"name": name, **(said.start if said is not None else {}), "tasks": 0}
     put_settings(content, settings)
 
     if not content.get("models"):

@@ -11,6 +11,8 @@ import pytest
 
 from synth import import_trajectories
 from synth.api.confirming import confirm
+from synth.flows.bindings import Bindings, SaidByUser
+from synth.flows.proposal.confirming import confirming
 from synth.ledger.ledger import Ledger
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow
@@ -148,3 +150,13 @@ def test_verdicts_that_lie_are_found_out(databases: Path, tmp_path: Path) -> Non
     labels.write_text("".join(json.dumps(one) + "\n" for one in told))
     dpo, tests = pairs_of(databases, tmp_path / "mine", labels)
     assert (dpo["rows"], tests) == (0, set())
+
+
+def test_a_world_is_started_as_its_user_says(tmp_path: Path) -> None:
+    flow = {"name": "theirs", "seed": 3, "env": {"name": "sql", "tasks": 1, "tables": 3}}
+    flow |= {"models": {"explorer": {"policy": "expert"}}, "stages": [{"rollout": {"trials": 1}}]}
+    run_flow(Flow.model_validate(flow), str(tmp_path / "run"))
+    bound = Bindings({"sql": SaidByUser("sql", {"tables": 5})})
+    ledger = Ledger(str(as_import(tmp_path / "run")))
+    told = confirming(ledger, bound, {"models.explorer.policy": "expert"})
+    assert told.env.model_dump(exclude_unset=True) == {"name": "sql", "tables": 5, "tasks": 0}
