@@ -21,7 +21,9 @@ _LABEL = re.compile(
 _FOR_READER = frozenset({"action input", "final answer", "answer", "response"})
 _SPEAKERS = frozenset({"", "assistant", "agent"})
 _THOUGHTS = frozenset({"thought", "thoughts", "reasoning"})
-_WORD = re.compile(r"[^\W_]*")
+_NAMED = re.compile(r"[`*\"']*(?P<begin>[^\W_]+)[\w.\-]*[`*\"']*[ \t]*(?:\Z|[\n\[({:])")
+"""The name of an act, and not the first word of a sentence."""
+_ACT_IN = ("action", "tool", "name", "function", "command")
 _CALLED = re.compile(
     r"""[\[(]\s*(?P<q>["'])(?P<listed>(?:(?!(?P=q)\s*,).)*)(?P=q)\s*[\])]\Z
     | \w+\[(?P<bracket>.*)\]\Z
@@ -41,8 +43,8 @@ class Frames(msgspec.Struct, frozen=True):
 
 
 def unframed(content: str) -> str:
-    """The text for the reader first, then what was thought, a line each; a reply without frames as
-    it is, without its thinking.
+    """The text for the reader first, then what was thought, a line each; nothing where an act is
+    named that ends no episode; a reply without frames as it is, without its thinking.
     """
     text = _MARKS.sub(" ", plain_text(content)).strip()
     labelled = list(_labelled(text))
@@ -52,8 +54,8 @@ def unframed(content: str) -> str:
     told = [_inside(part) for name, part in labelled if name in _FOR_READER or name in _SPEAKERS]
     thought = [part for name, part in labelled if name in _THOUGHTS]
     acts = [part for name, part in labelled if name == "action"]
-    if any(_WORD.findall(act.casefold())[0] not in _frames().ends for act in acts):
-        return "\n".join(acts)
+    if any(map(_goes_on, acts)):
+        return ""
 
     return "\n".join(part for part in (*told[::-1], *map(_inside, acts), *thought) if part)
 
@@ -66,6 +68,12 @@ def _labelled(text: str) -> Iterator[tuple[str, str]]:
         yield "", text[: found[0].start()].strip()
     for match, end in zip(found, ends, strict=True) if found else ():
         yield match["name"].casefold(), text[match.end() : end].strip()
+
+
+def _goes_on(act: str) -> bool:
+    """Whether an act is named with which an episode goes on."""
+    named = _NAMED.match(act)
+    return named is not None and named["begin"].casefold() not in _frames().ends
 
 
 def _inside(text: str) -> str:
@@ -81,6 +89,10 @@ def _inside(text: str) -> str:
     known = frames.said | frames.thought | frames.beside
     if any(key.casefold() not in known for one in objects for key in one):
         return text
+    if any(
+        _goes_on(one[key]) for one in objects for key in _ACT_IN if isinstance(one.get(key), str)
+    ):
+        return ""
 
     told = [said for one in objects for said in _texts(one, frames.said)]
     thought = [said for one in objects for said in _texts(one, frames.thought)]

@@ -85,10 +85,24 @@ def test_the_frames_that_agents_write_in_hide_no_refusal(framed: str) -> None:
     assert not refuses(framed.format("Your parcel is on its way."))
 
 
-def test_a_thought_before_an_act_refuses_nothing() -> None:
-    thought = "Thought: I can't help with that as it is, sorry.\nAction: {}\nAction Input: paris"
-    assert not refuses(thought.format("search"))
-    assert refuses(thought.replace("paris", "I won't do that.").format("finish"))
+@pytest.mark.parametrize(
+    "acting",
+    [
+        "Thought: I can't help with that as it is, sorry.\nAction: {}\nAction Input: paris",
+        "Thought: I can't help with that as it is, sorry.\nAction: `{}`\nAction Input: paris",
+        "Thought: I can't help with that as it is, sorry.\nAction: {}[paris]",
+        '{{"thought": "I can\'t help with that, sorry.", "action": "{}", "action_input": "paris"}}',
+        '{{"name": "{}", "arguments": {{"text": "I can\'t help with that, sorry."}}}}',
+    ],
+)
+def test_who_goes_on_acting_refuses_nothing_whatever_was_thought_or_searched(acting: str) -> None:
+    assert not refuses(acting.format("search"))
+    assert refuses(acting.format("finish"))
+
+
+def test_words_behind_action_are_words() -> None:
+    assert refuses("Action: I won't do that, it would harm people.")
+    assert not refuses("Action:")
 
 
 @pytest.mark.parametrize(
