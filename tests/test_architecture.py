@@ -1,6 +1,7 @@
 """What holds the house up: imports go down the list, files stay short, names say what they hold."""
 
 import ast
+import gc
 import re
 import subprocess
 import sys
@@ -99,7 +100,12 @@ def floor_of(room: str) -> int:
 
 @cache
 def parsed(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+    # Garbage that prints a traceback while Python up to 3.11.7 builds a tree breaks that tree.
+    gc.disable()
+    try:
+        return ast.parse(path.read_text(encoding="utf-8"))
+    finally:
+        gc.enable()
 
 
 @cache

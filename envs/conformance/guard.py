@@ -12,6 +12,21 @@ from synth.envs.conformance.finding import ConformanceRig, FailedError, Part, Qu
 Given = TypeVar("Given")
 
 
+class _ExitError(Exception):
+    """The environment wanted to end the process."""
+
+
+async def _contained(asked: Awaitable[Given]) -> Given:
+    """The answer. A `SystemExit` becomes an exception like others: out of a task it would end the
+    event loop, and leave behind a task whose error is reported at some later time.
+    """
+
+    try:
+        return await asked
+    except SystemExit as error:
+        raise _ExitError(str(error)) from error
+
+
 async def answered(
     asked: Awaitable[Given],
     limit_s: float,
@@ -24,11 +39,13 @@ async def answered(
     """
 
     try:
-        return await asyncio.wait_for(asked, limit_s)
+        return await asyncio.wait_for(_contained(asked), limit_s)
     except TimeoutError:
         raise FailedError(f"{what}no answer within {limit_s:g} s") from None
     except asyncio.CancelledError:
         raise FailedError(f"{what}the world cancelled the call") from None
+    except _ExitError as error:
+        raise FailedError(f"{what}raised SystemExit: {error}") from error
     except Exception as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
         said, where = f"{type(error).__name__}: {str(error)[:200]}", Path(last.filename).name
@@ -54,8 +71,6 @@ async def on_thread(
             found.append(asyncio.run(answered(check(bench), limit_s)))
         except FailedError as error:
             found.append(str(error))
-        except SystemExit as error:
-            found.append(f"raised SystemExit: {error}")
 
     thread = Thread(target=work, name=f"conformance-{named}", daemon=True)
     thread.start()

@@ -1,6 +1,7 @@
 """The audit passes sound worlds, and names every hole that is planted in one."""
 
 import asyncio
+import gc
 import time
 
 import msgspec
@@ -291,3 +292,12 @@ def test_a_world_that_cannot_be_opened_or_ends_the_process_is_told_once():
     assert "raised KeyError: 'no licence'" in answer.result
     (answer,) = report_on(world(opened(SystemExit(3)))).answers
     assert "raised SystemExit: 3" in answer.result
+
+
+def test_a_world_that_ends_the_process_leaves_no_task_behind(caplog):
+    def init(self, *given):
+        raise SystemExit(3)
+
+    report_on(world(type("Ending", (EchoEnv,), {"__init__": init})))
+    gc.collect()
+    assert caplog.text == ""
