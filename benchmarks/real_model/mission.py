@@ -29,6 +29,8 @@ class World:
 
 
 _TURNS = {"max_turns": 3}
+_FEW_PLANTED = {"samples": 1, "scorer_planted": 3}
+"""A coarse bound, of 30 harmless turns."""
 _ONE_TRY = {"attempts": {"n": 1, "memo": True}, "per_task": 1}
 _LARGE: Mapping[str, Mapping[str, Any] | None] = {
     "rollout": {"trials": 2, "limits": _TURNS},
@@ -43,8 +45,8 @@ WORLDS = (
         "storeroom",
         {"name": "storeroom:Storeroom", "tasks": 5, "unsaid": 3},
         {
-            # one draw in eight fetches something without a goal, and a writer words what was done
-            "reverse_task": {"explorations": 10, "tasks": 1, "windows": 1},
+            # each walk fetches something or nothing, and a writer words it, in three tries
+            "reverse_task": {"explorations": 4, "tasks": 1, "windows": 1},
             "rollout": {"trials": 2, "limits": _TURNS},
             "reflect_retry": {"attempts": {"n": 2, "memo": True}, "per_task": 1},
             "critical_step": {
@@ -57,6 +59,7 @@ WORLDS = (
                 "repair_rounds": 1,
             },
             "trajectory_reward": {"tasks": "all"},
+            "leaks": {**_FEW_PLANTED, "calibrate": "always"},
         },
     ),
     World(
@@ -82,7 +85,7 @@ luck now and then (two to four chats in each of three runs), and a defect does s
 """
 EVERYWHERE: Mapping[str, Mapping[str, Any]] = {
     "reverse_task": {"explorations": 1, "tasks": 1, "windows": 1},
-    "leaks": {"samples": 1, "scorer_planted": 3},  # a coarse bound, of 30 harmless turns
+    "leaks": _FEW_PLANTED,
     "rubric": {"samples": 1},
 }
 

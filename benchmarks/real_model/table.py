@@ -7,7 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from synth import RunResult
+from synth.filters.leaks.calibration import Calibration
 from synth.ledger.tables.asked_roles import QUESTIONS
 from synth.stats.intervals import clopper_pearson
 
@@ -23,12 +26,19 @@ SELECT metric, count(*) FROM scores WHERE value IS NOT NULL AND metric IN (
   'rsr', 'pdi', 'pdi_index', 'reflection', 'critical_step', 'injection', 'trajectory_reward'
 ) GROUP BY metric ORDER BY metric
 """
+PLANTED = """
+SELECT DISTINCT json_extract(detail, '$.calibration')::VARCHAR FROM scores
+WHERE metric = 'leaks.judged' AND json_extract(detail, '$.calibration') IS NOT NULL
+"""
+ROLES = ("writer", "reflector", "injector", "corrector", "judge", "judge (leaks)", "skill_writer")
+"""Whom the mission asks."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One world. `asked` is (questions, not read or refused) by role; `episodes` count
-    continuations and retries too.
+    """One world. `asked` is (questions, not read or refused) by role and what it was asked for;
+    `episodes` count continuations and retries too; `judge` says how far that of leaks may be
+    believed.
     """
 
     world: str
@@ -41,16 +51,18 @@ class Row:
     seconds: float
     rows: Mapping[str, int]
     measured: Mapping[str, int]
+    judge: str = ""
 
 
 def row(world: str, result: RunResult, seconds: float) -> Row:
     """Of a run that has ended, out of its ledger and `cost.json`."""
     ledger = result.ledger
     ((trials, solved, faults, episodes),) = ledger.sql(COUNTS).fetchall()
-    asked: dict[str, tuple[int, int]] = {}
-    for role, _, questions, _, _, refused, unread in ledger.sql(QUESTIONS).fetchall():
-        before = asked.get(role, (0, 0))
-        asked[role] = (before[0] + questions, before[1] + refused + unread)
+    asked = {
+        f"{role} ({purpose})": (questions, refused + unread)
+        for role, purpose, questions, _, _, refused, unread in ledger.sql(QUESTIONS).fetchall()
+    }
+    about = [one for (one,) in ledger.sql(PLANTED).fetchall()]
     total = json.loads(Path(result.run_dir, "cost.json").read_text(encoding="utf-8"))["total"]
     datasets = result.reports["export"]["datasets"]
     return Row(
@@ -64,6 +76,7 @@ def row(world: str, result: RunResult, seconds: float) -> Row:
         seconds=seconds,
         rows={kind: datasets[kind]["rows"] for kind in KINDS},
         measured=dict(ledger.sql(MEASURED).fetchall()),
+        judge=str(msgspec.json.decode(about[0], type=Calibration)) if about else "",
     )
 
 
@@ -76,6 +89,12 @@ def missed(rows: Sequence[Row]) -> list[str]:
     ]
     found += [f"{one.world}: {one.faults} trials are faults" for one in rows if one.faults]
     found += [f"{one.world}: no trial was played" for one in rows if not one.trials]
+    asked = [f"{name} " for one in rows for name in one.asked]
+    found += [
+        f"nobody was asked as {role}"
+        for role in ROLES
+        if not any(name.startswith(f"{role} ") for name in asked)
+    ]
     if not any(one.solved for one in rows):
         found.append("no trial was solved in any world")
     return found
@@ -94,6 +113,8 @@ def lines(rows: Sequence[Row]) -> list[str]:
         measured = ", ".join(f"{name} {n}" for name, n in one.measured.items())
         shown += ["", f"{one.world}: unreadable or refused: {unread or 'nobody was asked'}"]
         shown.append(f"{one.world}: measured: {measured or 'nothing'}")
+        if one.judge:
+            shown.append(f"{one.world}: the judge of leaks {one.judge}")
     return shown
 
 

@@ -3,7 +3,7 @@ transcript lacks is dropped; what says it in other words is for a judge.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -30,7 +30,8 @@ MOST = 4
 class LeaksConfig(FilterSettings):
     """`role`: the model, where the flow has it, that says of suspected turns whether they leak, in
     `samples` draws each. It decides only where it finds `min_caught` of the leaks that were planted
-    before it, and sees some in at most `most_false` of harmless turns.
+    before it, and sees some in at most `most_false` of harmless turns. It is asked about those
+    where something of a retry is suspected, or `always`, so that one knows how far it goes.
 
     `scorer`: the model, where the flow has it, whose probabilities say which turns the guidance
     made likely (null: none). It is heard only where by itself it finds `scorer_finds` of the
@@ -43,6 +44,7 @@ class LeaksConfig(FilterSettings):
     temperature: float = Field(default=0.5, ge=0, le=2)
     min_caught: float = Field(default=0.8, ge=0, le=1)
     most_false: float = Field(default=0.1, ge=0, le=1)
+    calibrate: Literal["suspected", "always"] = "suspected"
     scorer: str | None = "student"
     scorer_finds: float = Field(default=0.25, ge=0, le=1)
     scorer_false: float = Field(default=0.06, ge=0, lt=1)
@@ -101,7 +103,7 @@ async def _asked(
 ) -> Sequence[Measure]:
     """What a judge says of suspicions, where it may be believed."""
     if not found:
-        return [Measure(METRIC, None, about=JudgedLeak(reason="no_need"))]
+        return await _unsuspected(config, means)
     if held := await _held(config, means):
         return held
 
@@ -118,6 +120,20 @@ async def _asked(
         return [Measure(METRIC, None, about=JudgedLeak(reason="many_turns", calibration=known))]
 
     return [Measure(METRIC, 0.0, about=JudgedLeak(calibration=known))]
+
+
+async def _unsuspected(config: LeaksConfig, means: SourceMeans) -> Sequence[Measure]:
+    """That there is nothing to ask about, and how far the judge would be believed if it is wanted
+    to know.
+    """
+    known = None
+    if config.calibrate == "always" and means.has(config.role):
+        try:
+            known = await _calibrated(config, means)
+        except NoDrawsError as lost:
+            return lost.measures(METRIC)
+
+    return [Measure(METRIC, None, about=JudgedLeak(reason="no_need", calibration=known))]
 
 
 async def _leaking(

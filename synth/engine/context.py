@@ -129,7 +129,7 @@ class Run:
         """Counts a reply of the model that plays the user, or of a role that plays no episode."""
         self.role_breakers[role].answered()
         self.budget.add(usage)
-        self.progress.spoke(usage)
+        self.progress.spoke(usage, role)
 
     def say_once(self, line: str) -> None:
         """Says a line that many pieces of work would say alike."""

@@ -80,10 +80,10 @@ class PlainProgress:
         if self._tally.turns % self.shown_every == 0:
             self._show()
 
-    def spoke(self, usage: Usage) -> None:
+    def spoke(self, usage: Usage, role: str) -> None:
         """The model that plays the user, or a role, has replied."""
         self._moved = time.time()
-        self._tally.spoke(usage)
+        self._tally.spoke(usage, role)
 
     def replayed(self, usage: Usage) -> None:
         """So much of what is to come has been answered before, and lies in the journal."""

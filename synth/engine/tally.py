@@ -62,7 +62,8 @@ class RunCounts:
 
     def __init__(self) -> None:
         self.outcomes = Counter[str]()
-        self.turns = self.user_tokens = self.replayed_tokens = 0
+        self.turns = self.replayed_tokens = 0
+        self.role_tokens = Counter[str]()
         self.unplayed = self.unpriced = 0
         self.tokens, self.usd = Spread(), Spread()
         self._of_finished = self._of_turns = Usage()
@@ -73,9 +74,9 @@ class RunCounts:
         if usage is not None:
             self._of_turns = self._of_turns + usage
 
-    def spoke(self, usage: Usage) -> None:
-        """Counts a reply of the model that plays the user."""
-        self.user_tokens += tokens_of(usage)
+    def spoke(self, usage: Usage, role: str) -> None:
+        """Counts a reply of a role beside the agent's."""
+        self.role_tokens[role] += tokens_of(usage)
         self._of_turns = self._of_turns + usage
 
     def add(self, attempts: Sequence[Trajectory]) -> None:
@@ -122,15 +123,15 @@ class RunCounts:
         return ", ".join(parts)
 
     def _made_of(self, usage: Usage) -> str:
-        """How much of the prompts the server had in its cache, as far as it tells, and what the
-        model that plays the user has used.
+        """How much of the prompts the server had in its cache, as far as it tells, and what roles
+        beside the agent's have used.
         """
         parts = []
         share = usage.cached_tokens / usage.prompt_tokens if usage.prompt_tokens else 0.0
         if share >= LEAST_CACHED:
             parts.append(f"{100 * share:.0f} % of prompts cached")
-        if self.user_tokens:
-            parts.append(f"{short_count(self.user_tokens)} by the user")
+        for role, tokens in self.role_tokens.items():
+            parts.append(f"{short_count(tokens)} by the {role}")
         return f" ({', '.join(parts)})" if parts else ""
 
     def ending(self, *, live: bool = False) -> str:

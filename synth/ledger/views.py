@@ -55,6 +55,7 @@ class Views:
         self.lines = state.lines
         self._storage, self._files = ledger.storage, ledger.files
         self._every, (self._whole, self._partly) = list(state.shards), state.visible()
+        self._asked = state.asked()
         self._hides = bool(state.superseded)
         self._made: set[str] = set()
         self._making = RLock()
@@ -96,6 +97,8 @@ class Views:
             hidden = ["trajectory_id NOT IN (FROM lineage.superseded)"] if self._hides else []
             adopted = [*hidden, "trajectory_id IN (FROM lineage.adopted)"]
             parts += self._scan(table, whole, hidden) + self._scan(table, self._partly, adopted)
+        elif table == "replies":
+            parts += self._scan(table, self._asked)
         else:
             parts += self._scan(table, [*whole, *self._partly] if table == "tasks" else whole)
 

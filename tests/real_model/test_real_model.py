@@ -18,11 +18,20 @@ ROW = Row(
     solved=5,
     episodes=70,
     faults=0,
-    asked={"reflector": (15, 3), "judge": (40, 0)},
+    asked={
+        "writer (write_goal)": (4, 4),
+        "reflector (reflection)": (15, 3),
+        "injector (inject)": (2, 0),
+        "corrector (correct)": (5, 1),
+        "judge (rubric)": (40, 0),
+        "judge (leaks)": (8, 0),
+        "skill_writer (skill)": (3, 0),
+    },
     tokens=123_456,
     seconds=99.6,
     rows=dict.fromkeys(KINDS, 2),
     measured={"rsr": 5},
+    judge="finds 0 of 4 planted leaks, and sees one in 0 of 4 harmless turns",
 )
 
 
@@ -47,12 +56,16 @@ def test_the_table_has_a_row_a_world_and_says_what_was_not_read() -> None:
     )
     assert rest == [
         "",
-        "storeroom: unreadable or refused: reflector 3 of 15, judge 0 of 40",
+        "storeroom: unreadable or refused: writer (write_goal) 4 of 4, reflector (reflection) 3 of "
+        "15, injector (inject) 0 of 2, corrector (correct) 1 of 5, judge (rubric) 0 of 40, judge "
+        "(leaks) 0 of 8, skill_writer (skill) 0 of 3",
         "storeroom: measured: rsr 5",
+        "storeroom: the judge of leaks finds 0 of 4 planted leaks, and sees one in 0 of 4 harmless "
+        "turns",
     ]
 
 
-def test_rows_are_asked_for_over_all_worlds_and_solved_trials_too() -> None:
+def test_rows_roles_and_solved_trials_are_asked_for_over_all_worlds() -> None:
     none = replace(ROW, world="storefront", solved=0, rows=dict.fromkeys(KINDS, 0))
     assert missed([ROW, none]) == []
     assert missed([none]) == [
@@ -63,6 +76,15 @@ def test_rows_are_asked_for_over_all_worlds_and_solved_trials_too() -> None:
         "no row of kind attribution over all worlds"
     ]
     assert missed([none, ROW]) == []  # played once more, and found
+    few = {"judge (rubric)": (40, 0), "writers (write_goal)": (1, 0)}
+    assert missed([replace(ROW, asked=few)]) == [
+        "nobody was asked as writer",
+        "nobody was asked as reflector",
+        "nobody was asked as injector",
+        "nobody was asked as corrector",
+        "nobody was asked as judge (leaks)",
+        "nobody was asked as skill_writer",
+    ]
     assert missed([replace(ROW, faults=1)]) == ["storeroom: 1 trials are faults"]
 
 

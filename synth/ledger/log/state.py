@@ -254,6 +254,11 @@ class LedgerState(msgspec.Struct):
         others = (shard for shard in self.shards if not self.is_current(shard))
         return whole, [shard for shard in others if self._shown(shard, adopted)]
 
+    def asked(self) -> list[ShardLine]:
+        """Current shards, and what their stages keep apart: roles were asked for that, too."""
+        apart = {evidence_key(stage.stage_key) for stage in self.stages.values()}
+        return [one for one in self.shards if one.stage_key in apart or self.is_current(one)]
+
     def seen(self, *, every: bool = False) -> Iterator[tuple[ShardLine, list[SlotRecord]]]:
         """Shards with the attempts of theirs that the current flow sees, or `every` flow."""
         whole, partly = (self.shards, []) if every else self.visible()

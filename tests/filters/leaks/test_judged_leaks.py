@@ -29,7 +29,7 @@ def knows(asked: str) -> bool:
     return asked in LEAKING or ALLUSION in asked
 
 
-def brain_of(judge: Says) -> Callable[[Body], dict[str, Any]]:
+def brain_of(judge: Says, told: str) -> Callable[[Body], dict[str, Any]]:
     agent = stutterer()
 
     def brain(body: Body) -> dict[str, Any]:
@@ -38,21 +38,23 @@ def brain_of(judge: Says) -> Callable[[Body], dict[str, Any]]:
             said = {"reason": "r", "leaks": judge(messages[1]["content"])}
             return {"role": "assistant", "content": json.dumps(said)}
         answer = agent(body)
-        return {**answer, "content": ALLUSION} if guided(body) else answer
+        return {**answer, "content": told} if guided(body) else answer
 
     return brain
 
 
-def decided(tmp_path: Path, judge: Says | None) -> tuple[dict[str, set[Any]], ChatServer]:
-    """The decisions on retries by filter, and the server that was asked."""
-    with ChatServer(brain_of(judge or knows)) as server:
+def decided(
+    tmp_path: Path, judge: Says | None, told: str = ALLUSION, **leaks: Any
+) -> tuple[dict[str, set[Any]], ChatServer]:
+    """The decisions on retries that say what is `told`, by filter, and the server asked."""
+    with ChatServer(brain_of(judge or knows, told)) as server:
         model = {"model": "test", "base_url": server.url, "timeout_s": 5, "max_retries": 1}
         models = {"explorer": model, "reflector": model}
         models |= {} if judge is None else {"judge": model}
         flow = reflecting_flow(
             server.url,
             {"off_policy_samples": 0},
-            {"filter": ["leaks"]},
+            {"filter": [{"leaks": leaks}]},
             {"export": {"kinds": ["sft"]}},
             models=models,
         )
@@ -103,6 +105,22 @@ def test_a_judge_that_finds_what_was_planted_clears_it(tmp_path: Path) -> None:
     assert set(evidence(tmp_path)) == {"judged"}
     card = (tmp_path / "run" / "datasets" / "sft" / "README.md").read_text(encoding="utf-8")
     assert f"(leaks: finds {2 * EACH} of {2 * EACH} planted leaks, and sees one in 0 of " in card
+
+
+@pytest.mark.parametrize("calibrate", ["suspected", "always"])
+def test_a_judge_may_be_asked_about_what_is_planted_though_nothing_is_suspected(
+    tmp_path: Path, calibrate: str
+) -> None:
+    found, server = decided(tmp_path, knows, "Let me look.", calibrate=calibrate)
+    assert found["leaks"] == {(True, "clean")}
+    asked = [body["messages"][1]["content"] for body in server.bodies]
+    assert sum(text in LEAKING for text in asked) == (calibrate == "always") * 2 * EACH
+    with connect(Ledger(str(tmp_path / "run"))) as connection:
+        rows = connection.execute(
+            "SELECT max(json_extract(detail, '$.calibration.caught')::INT) FROM scores "
+            "WHERE metric = 'leaks.judged'"
+        ).fetchall()
+    assert rows == [(2 * EACH if calibrate == "always" else None,)]
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def test_one_number_says_nothing_about_the_spread() -> None:
 def test_what_the_cache_gave_and_what_the_user_said_stand_beside_the_tokens() -> None:
     tally = RunCounts()
     tally.turn(Usage(8_000, 1_000, 6_000, 1))
-    tally.spoke(Usage(2_000, 500, 0, 1))
+    tally.spoke(Usage(2_000, 500, 0, 1), "user")
     assert (
         tally.line(live=True) == "1 turn, 11.5k tokens (60 % of prompts cached, 2.5k by the user)"
     )
@@ -41,7 +41,7 @@ def test_what_the_cache_gave_and_what_the_user_said_stand_beside_the_tokens() ->
 def test_the_users_tokens_of_a_finished_episode_are_counted_once() -> None:
     tally = RunCounts()
     tally.turn(Usage(8_000, 1_000, 0, 1, 0.5))
-    tally.spoke(Usage(2_000, 500, 0, 1, 0.25))
+    tally.spoke(Usage(2_000, 500, 0, 1, 0.25), "user")
     tally.add(
         [
             make_trajectory(

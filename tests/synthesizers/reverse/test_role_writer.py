@@ -11,6 +11,7 @@ import pytest
 
 from synth.engine.asking import UnreadableError
 from synth.ledger import Ledger
+from synth.ledger.tables.asked_roles import QUESTIONS, UNREAD
 from synth.ledger.views import connect
 from synth.schemas.environment import Opening
 from synth.schemas.errors import ConfigError, SynthError
@@ -154,6 +155,19 @@ def test_what_cannot_be_read_is_no_goal(tmp_path: Path) -> None:
     assert report["verified"] == 0
     assert set(report["rejected"]) <= {"no_goal_writer_unreadable", "depends_on_before"}
     assert asked == 3 * report["rejected"]["no_goal_writer_unreadable"]
+    with connect(Ledger(str(tmp_path / "run"))) as connection:
+        told = connection.execute(QUESTIONS).fetchall()
+        ((role, purpose, why, said, _),) = connection.execute(UNREAD).fetchall()
+    assert told == [("writer", "write_goal", asked // 3, 0, 0, 0, asked // 3)]
+    assert (role, purpose, said) == ("writer", "write_goal", "Gladly!")
+    assert why == "it holds no JSON object"
+
+
+def test_the_tokens_of_the_writer_are_told_as_its_own(tmp_path: Path) -> None:
+    with ChatServer(writes) as server:
+        _, _, shown = run_flow(written_flow(server.url), str(tmp_path / "run"))
+    assert "by the writer)" in shown
+    assert "by the user" not in shown
 
 
 def test_a_server_that_fails_once_costs_one_window(tmp_path: Path) -> None:
