@@ -62,6 +62,7 @@ def opener(worlds: str) -> OpenEnv:
 T = TypeVar("T")
 
 OVER = "The episode is over: nothing more is carried out."
+UNDEFINED = "the world's check could not tell whether the task was solved: there is no reward"
 
 
 def task_of(row: Mapping[str, Any]) -> Task:
@@ -167,11 +168,12 @@ class RlEpisode:
         result = await self._crossed("check", lambda: self._checked(env))
         return settle(self._ended or Termination.AGENT_STOP, result.passed, None)
 
-    async def reward(self) -> float:
+    async def reward(self) -> float | None:
         """1 for a success, else 0: what was cut off by a limit was not solved, whatever the check
-        says, and what the check could not tell is not known to be solved.
+        says. None where the check could not tell: neither number would be true.
         """
-        return float(await self.outcome() is Outcome.SUCCESS)
+        outcome = await self.outcome()
+        return None if outcome is Outcome.UNKNOWN else float(outcome is Outcome.SUCCESS)
 
     async def close(self) -> None:
         """Closes the world; a fault of closing harms nobody any more."""

@@ -69,9 +69,9 @@ class RlEnvironment:
         """What the episode is worth if it ends here."""
         return _waited(self._episode.outcome())
 
-    def reward(self) -> float:
-        """1.0 for a success, else 0.0. Raises `synth.boundary.FaultError` where the world broke:
-        there is no reward then.
+    def reward(self) -> float | None:
+        """1.0 for a success, else 0.0; None where the world's check could not tell. Raises
+        `synth.boundary.FaultError` where the world broke: there is no reward then either.
         """
         return _waited(self._episode.reward())
 
@@ -163,9 +163,11 @@ def _factory(
                 )
 
         def get_reward(self) -> float | None:
-            """None where the world broke: TRL leaves such a completion out of its group."""
+            """None where the world broke or could not tell: TRL leaves such a completion out of its
+            group.
+            """
             try:
-                return float(self._world.reward())
+                return self._world.reward()
             except FaultError:
                 return None
 

@@ -10,9 +10,9 @@ from typing import Any
 import verifiers.v1 as vf
 
 from synth.boundary import FaultError
-from synth.rl.episode import task_of
+from synth.rl.episode import UNDEFINED, task_of
 from synth.rl.verifiers_toolset import TaskRow, WorldConfig, WorldState, WorldToolset, opened_by
-from synth.schemas import ConfigError
+from synth.schemas import ConfigError, SynthError
 
 __all__ = ["WorldTaskset"]
 
@@ -40,16 +40,19 @@ class WorldTask(vf.Task[TaskRow, WorldState, WorldTaskConfig]):  # type: ignore[
 
     @vf.reward(weight=1.0)  # type: ignore[untyped-decorator]
     async def solved(self, trace: Any) -> float:
-        """1 for a success, else 0. Raises `FaultError` where the world broke: verifiers records the
-        error, and no reward.
+        """1 for a success, else 0. Raises `FaultError` where the world broke, `SynthError` where its
+        check could not tell: verifiers records the error, and no reward.
         """
         state = trace.state
         if state.fault is not None:
             raise FaultError(*_fault(state.fault))
 
-        return float(await self._untouched() if state.reward is None else state.reward)
+        reward = await self._untouched() if state.outcome is None else state.reward
+        if reward is None:
+            raise SynthError(UNDEFINED)
+        return float(reward)
 
-    async def _untouched(self) -> float:
+    async def _untouched(self) -> float | None:
         """The reward of an agent that called nothing."""
         episode = opened_by(self.config.tools)
         await episode.reset(task_of({"task": self.data.task}))

@@ -14,9 +14,9 @@ from verl.tools.schemas import ToolResponse
 
 from synth.boundary import FaultError
 from synth.models.reply_health import FINISH_REASONS
-from synth.rl.episode import SAFE, RlEpisode, answers, opener, task_of
+from synth.rl.episode import SAFE, UNDEFINED, RlEpisode, answers, opener, task_of
 from synth.rollout.limits import Limits
-from synth.schemas import AgentTurn, ConfigError, Fault, ToolCall
+from synth.schemas import AgentTurn, ConfigError, Fault, SynthError, ToolCall
 
 TRIES = 3
 """Episodes that may be played in one place of a group, where faults end the others."""
@@ -83,6 +83,8 @@ class WorldAgentLoop(ToolAgentLoop):  # type: ignore[misc]
         output = await super().run(sampling_params, **row)
         outcome = await self._episode.outcome()
         output.reward_score = await self._episode.reward()
+        if output.reward_score is None:
+            raise SynthError(UNDEFINED)
         output.extra_fields.update(outcome=outcome.value)
 
         return output

@@ -9,10 +9,12 @@ import msgspec
 import pytest
 
 from synth.boundary import FaultError
+from synth.envs.echo import EchoConfig, EchoEnv
 from synth.flows.environments import make_tasks, open_env
 from synth.rl.episode import OVER
 from synth.rl.trl import RlEnvironment
 from synth.rollout.limits import Limits
+from synth.schemas.check import CheckResult
 from synth.schemas.environment import AgentTurn
 from synth.schemas.errors import ConfigError
 from synth.schemas.outcome import Outcome
@@ -80,6 +82,16 @@ def test_a_limit_makes_nothing_of_what_the_check_would_accept() -> None:
         0.0,
     )
     assert environment.call("finish", {}) == OVER
+
+
+def test_what_the_check_cannot_tell_has_no_reward() -> None:
+    class Unsure(EchoEnv):
+        async def check(self) -> CheckResult:
+            return msgspec.structs.replace(await super().check(), passed=None)
+
+    environment = RlEnvironment(lambda _, config: Unsure(EchoConfig.model_validate(dict(config))))
+    played(environment, task())
+    assert (environment.outcome(), environment.reward()) == (Outcome.UNKNOWN, None)
 
 
 def test_after_the_end_nothing_is_carried_out() -> None:

@@ -9,8 +9,10 @@ import msgspec
 import pytest
 
 from synth.boundary import FaultError
+from synth.envs.echo import EchoConfig, EchoEnv
 from synth.flows.environments import make_tasks, open_env
 from synth.rl.trl import environment_factories
+from synth.schemas.check import CheckResult
 from synth.schemas.errors import ConfigError
 
 TASK = make_tasks("echo", {"turns": 2}, 5, 1)[0]
@@ -100,6 +102,19 @@ def test_a_fault_is_no_reward_which_trl_leaves_out() -> None:
     environment = begun(made(row(of=BROKEN)), row(of=BROKEN))
     with pytest.raises(FaultError, match="planned"):
         tools(environment)[0](text="a")
+    assert environment.get_reward() is None
+
+
+def test_what_the_check_cannot_tell_is_no_reward_either() -> None:
+    class Unsure(EchoEnv):
+        async def check(self) -> CheckResult:
+            return msgspec.structs.replace(await super().check(), passed=None)
+
+    def unsure(_: str, config: Any) -> Any:
+        return Unsure(EchoConfig.model_validate(dict(config)))
+
+    environment = begun(environment_factories([row()], unsure)["echo"](), row())
+    tools(environment)[1]()
     assert environment.get_reward() is None
 
 
