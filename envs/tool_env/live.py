@@ -26,6 +26,7 @@ from synth.envs.tool_env.state import (
     key_of,
     packed,
     unpacked,
+    with_gone,
 )
 from synth.schemas import (
     AgentTurn,
@@ -108,12 +109,8 @@ class LiveToolEnv:
         """The task's predicates over the facts; without a task nothing passes."""
         episode = self._episode
         check = episode.task.check if episode.task is not None else None
-        return judged(
-            check,
-            episode.start,
-            self.now(),
-            self._kind.version,
-        )
+        start, end = with_gone(check, episode.start, self.now())
+        return judged(check, start, end, self._kind.version)
 
     async def close(self) -> None:
         """Holds nothing."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from random import Random
 from typing import Any
 
-from synth.schemas import Scalar, digest
+from synth.schemas import Check, Facts, Scalar, digest
 
 _TAKEN = "text, numbers, true, false, None, and lists and dicts (keys: text) of them"
 
@@ -79,6 +79,20 @@ def flat_facts(found: Mapping[str, Any], owner: str) -> dict[str, Scalar]:
             flat[f"state/now/{key}"] = value
 
     return flat
+
+
+def with_gone(check: Check | None, start: Facts, end: Facts) -> tuple[Facts, Facts]:
+    """The facts with those that the check wants to be None and that are not there, as None: an
+    entry that is gone has no value.
+    """
+    wanted = [predicate.where for predicate in check.required] if check is not None else []
+    absent: dict[str, Scalar] = {
+        f"state/now/{key}": None
+        for where in wanted
+        for key, value in where.items()
+        if value is None and f"state/now/{key}" not in end
+    }
+    return {**{path: None for path in absent if path not in start}, **start}, {**end, **absent}
 
 
 def _escaped(key: object) -> str:

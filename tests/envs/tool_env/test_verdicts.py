@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synth.envs.tool_env import Call, Require, Task, tool
-from synth.schemas.check import Check, Tell
+from synth.envs.tool_env import Call, Require, Task, ToolEnv, tool
+from synth.envs.tool_env.state import with_gone
+from synth.schemas.check import Check, CheckResult, Tell
 from synth.schemas.environment import AgentTurn
 from synth.schemas.errors import ConfigError
 from tests.envs.tool_env.shelf import Shelf, call, opened, played, task_of
@@ -33,6 +34,52 @@ def test_the_check_asks_for_the_facts_named_and_for_no_other_change():
         True,
         {"required": True, "protected": True},
     )
+
+
+class Notes(ToolEnv):
+    """You keep notes."""
+
+    version, licence = "1", "CC0-1.0"
+
+    def start(self, task: Task | None) -> str:
+        self.notes: dict[str, str | None] = {"a": "milk", "b": None}
+        return "What shall be done?"
+
+    @tool
+    def remove(self, name: str) -> str:
+        """Remove a note."""
+        self.notes.pop(name, None)
+        return "Done."
+
+    def tasks(self, seed: int, count: int) -> list[Task]:
+        return [Task.new(self, seed, "Away with a.", Require("notes.a", None))]
+
+
+@pytest.mark.parametrize(
+    ("removed", "parts"),
+    [
+        ("", {"required": False, "protected": True}),
+        ("a", {"required": True, "protected": True}),
+        ("ab", {"required": True, "protected": False}),
+        ("b", {"required": False, "protected": False}),
+    ],
+)
+def test_an_entry_may_be_required_to_be_gone(removed: str, parts: dict[str, bool]) -> None:
+    async def judged() -> CheckResult:
+        env = opened(Notes)
+        turns = [call("remove", json.dumps({"name": name})) for name in removed]
+        await played(env, *turns, task=task_of(Notes))
+        return await env.check()
+
+    result = asyncio.run(judged())
+    assert {part.name: part.passed for part in result.parts} == parts
+    assert result.facts == {f"state/now/notes.{name}": None for name in removed}
+
+
+def test_what_was_never_there_is_none() -> None:
+    check = Check(required=(Require("notes.z", None).predicate(),), protected=("state/*/*",))
+    assert with_gone(check, {}, {}) == ({"state/now/notes.z": None},) * 2
+    assert with_gone(None, {}, {}) == ({}, {})
 
 
 class Nosy(Shelf):
