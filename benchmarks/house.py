@@ -88,9 +88,18 @@ def room_of(module: str) -> str:
     return ".".join(module.split(".")[: 2 if top_of(module) in {"", "synth"} else 3])
 
 
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """All statements within a node: a tenth of what `ast.walk` goes through."""
+    for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+        inner = getattr(node, part, ())
+        for one in inner if isinstance(inner, list) else ():
+            yield one
+            yield from statements(one)
+
+
 def imported(tree: ast.AST) -> Iterator[str]:
     """Modules that a file imports, wherever in it."""
-    for node in ast.walk(tree):
+    for node in statements(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:

@@ -26,8 +26,8 @@ class RowPredicate(StrictRecord, frozen=True):
 
 
 class Require(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """At the end the fact `key` of a `ToolEnv` is `value`; `doors.red` is `red` within `doors`. None
-    holds too where the fact is not there, as of an entry that was deleted.
+    """At the end the fact `key` of a `ToolEnv` is `value`; `doors.red` is `red` within `doors`.
+    None holds too where the fact is not there, as of an entry that was deleted.
     """
 
     key: str

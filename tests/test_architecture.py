@@ -116,7 +116,7 @@ def imports(path: Path) -> tuple[tuple[str, bool], ...]:
 
 def _imports(path: Path, tree: ast.Module) -> Iterator[tuple[str, bool]]:
     top = set(ast.iter_child_nodes(tree))
-    for node in ast.walk(tree):
+    for node in house.statements(tree):
         if isinstance(node, ast.Import):
             yield from ((alias.name, node in top) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

@@ -97,6 +97,7 @@ WHERE stage_key = ?
 GROUP BY 1
 """
 
+_COMPOSED = (*TRAITS, "task_id", "n_turns", "n_tool_calls", "completion_tokens")
 _SIZES = """
 count(*) AS trajectories,
 count(DISTINCT task_id) AS tasks,
@@ -201,15 +202,20 @@ def compositions(connection: LedgerConnection, stage_key: str) -> Mapping[str, M
     long, and by trait.
     """
     found: dict[str, dict[str, Any]] = {}
+    connection.execute(
+        f"CREATE OR REPLACE TEMP TABLE composed AS SELECT kept, {', '.join(_COMPOSED)} "
+        f"FROM trajectories_all JOIN ({_KEPT}) USING (trajectory_id)",
+        [stage_key],
+    )
 
     for when, which in (("before", "true"), ("after", "kept")):
-        rows = f"FROM trajectories_all JOIN ({_KEPT}) USING (trajectory_id) WHERE {which}"
-        sizes = connection.execute(f"SELECT {_SIZES} {rows}", [stage_key])
+        rows = f"FROM composed WHERE {which}"
+        sizes = connection.execute(f"SELECT {_SIZES} {rows}")
         names = [column[0] for column in sizes.description]
         found[when] = dict(zip(names, sizes.fetchall()[0], strict=True))
         for trait in TRAITS:
             sql = f"SELECT {trait}::VARCHAR, count(*) {rows} GROUP BY 1 ORDER BY 2 DESC, 1"
-            found[when][trait] = dict(connection.execute(sql, [stage_key]).fetchall())
+            found[when][trait] = dict(connection.execute(sql).fetchall())
 
     return found
 

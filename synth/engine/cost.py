@@ -43,12 +43,12 @@ def cost(ledger: Ledger) -> Json:
     `known_cost_usd` holds the others.
     """
     with connect(ledger) as connection:
-        (total,) = _rows(connection, f"SELECT {_SUMS} FROM spending")
+        # the view is put together of all attempts each time that it is asked
+        connection.execute("CREATE OR REPLACE TEMP TABLE spent AS FROM spending")
+        (total,) = _rows(connection, f"SELECT {_SUMS} FROM spent")
 
         def grouped(by: str) -> list[Row]:
-            return _rows(
-                connection, f"SELECT {by}, {_SUMS} FROM spending GROUP BY ALL ORDER BY {by}"
-            )
+            return _rows(connection, f"SELECT {by}, {_SUMS} FROM spent GROUP BY ALL ORDER BY {by}")
 
         return {
             "total": total,
@@ -109,7 +109,7 @@ def spent(ledger: Ledger) -> Usage:
 
 def _by_task(connection: LedgerConnection) -> Row:
     """How spending spreads over tasks; each task by itself is a question to `spending`."""
-    each = f"SELECT task_id, {_TOKENS} AS tokens, {_SUMS} FROM spending GROUP BY task_id"
+    each = f"SELECT task_id, {_TOKENS} AS tokens, {_SUMS} FROM spent GROUP BY task_id"
     spread = (
         "SELECT count(*) AS tasks, min(tokens) AS least_tokens, median(tokens) AS median_tokens, "
         "avg(tokens) AS mean_tokens, "

@@ -259,7 +259,7 @@ class Ledger:
         """
         from synth.ledger.views import connect
 
-        return connect(self).frame(table, every=every)
+        return connect(self, apart=True).frame(table, every=every)
 
     def trajectories(
         self, wanted: Collection[str] | None = None, *, every: bool = False

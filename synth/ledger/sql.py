@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 import duckdb
 
 from synth.ledger.ledger import Ledger
+from synth.ledger.memory_database import quoted
 from synth.ledger.tables import TABLES
-from synth.ledger.views import Views, quoted
+from synth.ledger.views import Views
 from synth.schemas import ConfigError
 
 T = TypeVar("T")
@@ -43,7 +44,7 @@ def _reading_only(ledger: Ledger) -> "duckdb.DuckDBPyConnection":
     """A database of its own over all views, which reads this run's files, writes none, and cannot
     be told otherwise.
     """
-    views = Views(ledger)
+    views = Views(ledger, apart=True)
     views.make()
     files = (file for shard in ledger.state.shards for file in shard.files.values())
     paths = sorted({quoted(ledger.storage.path(file.path)) for file in files})

@@ -4,11 +4,8 @@ committed.
 
 import atexit
 import re
-import tempfile
-import uuid
 import weakref
 from collections.abc import Iterable, Sequence, Set
-from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Self
 
@@ -18,6 +15,7 @@ import pyarrow as pa
 from synth.ledger.derived_views import DERIVED
 from synth.ledger.ledger import Ledger
 from synth.ledger.log.manifest import ShardLine
+from synth.ledger.memory_database import Catalog, opened, quoted
 from synth.ledger.tables import TABLES
 from synth.ledger.tables.evidence import HELD_BY, TYPED, former_rows
 from synth.schemas import ConfigError
@@ -44,13 +42,15 @@ _TYPES = {
 
 
 class Views:
-    """A database in memory with the views over one state of a ledger. A view is made when the first
-    question names it.
+    """The views over one state of a ledger, in memory. A view is made when the first question names
+    it.
 
-    That is where local files are compared with their digests: those that a question reads.
+    That is where local files are compared with their digests: those that a question reads. They lie
+    in a database of their own where they are `apart`, and where files are read by a file system of
+    their own.
     """
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, *, apart: bool = False) -> None:
         state = ledger.state
         self.lines = state.lines
         self._storage, self._files = ledger.storage, ledger.files
@@ -59,17 +59,18 @@ class Views:
         self._hides = bool(state.superseded)
         self._made: set[str] = set()
         self._making = RLock()
-        self.database = duckdb.connect(":memory:")
-        spill = Path(tempfile.gettempdir(), f"synth-duckdb-{uuid.uuid4().hex}")
-        self.database.execute(f"SET temp_directory = {quoted(str(spill))}")
-        # it would be written into the answer, pipe or not
-        self.database.execute("SET enable_progress_bar = false")
+        self._catalog = opened() if apart or not ledger.storage.local else Catalog()
+        self.database = self.cursor()
         if not ledger.storage.local:
             self.database.register_filesystem(ledger.storage.fs)
         for name, found in (("adopted", state.adopted()), ("superseded", state.superseded)):
             ids = pa.table({"id": pa.array(sorted(found), pa.string())})
             if found:
                 self._keep(name, ids.schema, [ids])
+
+    def cursor(self) -> "duckdb.DuckDBPyConnection":
+        """Another connection to them."""
+        return self._catalog.cursor()
 
     def make(self, names: Set[str] = NAMES) -> None:
         """Makes these views, and those that they stand on, where they are not there yet. Raises
@@ -145,7 +146,7 @@ class LedgerConnection:
 
     def __init__(self, views: Views) -> None:
         self._views = views
-        self._cursor = views.database.cursor()
+        self._cursor = views.cursor()
 
     def execute(self, sql: str, parameters: object = None) -> "duckdb.DuckDBPyConnection":
         """Asks a question; what it returns gives the rows. Raises `DamagedError` where a file of it
@@ -189,22 +190,26 @@ class LedgerConnection:
 
 
 _KEPT: "weakref.WeakKeyDictionary[Ledger, Views]" = weakref.WeakKeyDictionary()
+_APART: "weakref.WeakKeyDictionary[Ledger, Views]" = weakref.WeakKeyDictionary()
 _KEEPING = RLock()
 # before the interpreter takes DuckDB's binding apart, which lists what is left as leaked
 atexit.register(_KEPT.clear)
+atexit.register(_APART.clear)
 
 
-def connect(ledger: Ledger) -> LedgerConnection:
+def connect(ledger: Ledger, *, apart: bool = False) -> LedgerConnection:
     """A connection with the views over a ledger as it stands now; they are kept until it grows.
+    Frames are asked `apart`: they may be collected when the views are not kept any more.
 
     Everywhere DuckDB's types stand in quotes: Prefect's threads keep functions of ours beyond the
     end of the interpreter, their annotations would keep the types, and DuckDB's binding then lists
     each one as leaked.
     """
     with _KEEPING:
-        views = _KEPT.get(ledger)
+        kept = _APART if apart else _KEPT
+        views = kept.get(ledger)
         if views is None or views.lines != ledger.state.lines:
-            views = _KEPT[ledger] = Views(ledger)
+            views = kept[ledger] = Views(ledger, apart=apart)
         return LedgerConnection(views)
 
 
@@ -221,8 +226,3 @@ def _empty(schema: pa.Schema) -> str:
 
 def _type(kind: pa.DataType) -> str:
     return f"{_TYPES[kind.value_type]}[]" if pa.types.is_list(kind) else _TYPES[kind]
-
-
-def quoted(text: str) -> str:
-    """A text as SQL spells it."""
-    return "'" + text.replace("'", "''") + "'"

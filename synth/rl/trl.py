@@ -163,9 +163,7 @@ def _factory(
                 )
 
         def get_reward(self) -> float | None:
-            """None where the world broke or could not tell: TRL leaves such a completion out of its
-            group.
-            """
+            """None where the world broke or could not tell: TRL leaves that out of its group."""
             try:
                 return self._world.reward()
             except FaultError:

@@ -40,8 +40,8 @@ class WorldTask(vf.Task[TaskRow, WorldState, WorldTaskConfig]):  # type: ignore[
 
     @vf.reward(weight=1.0)  # type: ignore[untyped-decorator]
     async def solved(self, trace: Any) -> float:
-        """1 for a success, else 0. Raises `FaultError` where the world broke, `SynthError` where its
-        check could not tell: verifiers records the error, and no reward.
+        """1 for a success, else 0. Raises `FaultError` where the world broke, `SynthError` where
+        its check could not tell: verifiers records the error, and no reward.
         """
         state = trace.state
         if state.fault is not None:

@@ -10,7 +10,7 @@ PLAIN = {"plain": True, "tables": 3}
 SIMPLE = {"list", "count", "total", "highest", "lowest"}
 
 
-def plain(count: int = 24) -> list[Task]:
+def plain(count: int = 12) -> list[Task]:
     return list(tasks(count, kinds=("question",), **PLAIN))
 
 

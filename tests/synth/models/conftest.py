@@ -20,7 +20,7 @@ def random_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for package in ("torch", "transformers"):
         pytest.importorskip(
             package,
-            reason=f"{package} comes with the extra `score`; `make test-slow` tests it in an "
+            reason=f"{package} comes with the extra `score`; `make test-train` tests it in an "
             "environment of its own",
         )
     folder = tmp_path_factory.mktemp("random_model")
