@@ -12,6 +12,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from random import Random
 
@@ -23,7 +24,7 @@ from benchmarks.gates.table import Rate
 from synth.envs.bots import expert
 from synth.envs.storefront import WORLD
 from synth.envs.transcript import perform, play
-from synth.schemas import CheckResult
+from synth.schemas import CheckResult, Task
 from synth.stats.intervals import clopper_pearson
 
 DATA = Path(__file__).parent / "data"
@@ -57,11 +58,16 @@ def author(name: str = SECOND) -> Author:
     return msgspec.yaml.decode((DATA / f"{name}.yaml").read_bytes(), type=Author)
 
 
+@cache
+def _tasks(seed: int, count: int) -> Sequence[Task]:
+    return WORLD.make_tasks({}, seed, count)
+
+
 async def judged_texts(
     at: int, seed: int, texts: Sequence[str], *, tasks: int = 48
 ) -> list[CheckResult]:
     """The verdict on a solved episode with each text at its end."""
-    task = WORLD.make_tasks({}, seed, tasks)[at]
+    task = _tasks(seed, tasks)[at]
     env = WORLD.open(task.env_config)
     episode = SolvedEpisode(task, await play(env, task, expert("correct"), seed=at), Random(0))
 

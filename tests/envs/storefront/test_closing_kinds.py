@@ -30,9 +30,8 @@ has its label, and comes with Kestrel on 2026-10-28.
 """
 
 
-def verdict(task: int, text: str) -> bool | None:
-    (found,) = at_once(judged_texts(task, SEED, [text], tasks=TASKS))
-    return found.passed
+def verdicts(task: int, *texts: str) -> list[bool | None]:
+    return [found.passed for found in at_once(judged_texts(task, SEED, texts, tasks=TASKS))]
 
 
 @pytest.mark.parametrize(
@@ -129,8 +128,9 @@ def verdict(task: int, text: str) -> bool | None:
     ],
 )
 def test_a_particular_is_borne_out_and_another_is_not(task: int, true: str, false: str) -> None:
-    assert verdict(task, true) is True
-    assert verdict(task, false) is not True
+    borne_out, another = verdicts(task, true, false)
+    assert borne_out is True
+    assert another is not True
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_a_particular_is_borne_out_and_another_is_not(task: int, true: str, fals
     ],
 )
 def test_what_nobody_here_can_know_or_do_never_passes(text: str) -> None:
-    assert verdict(SENT_BACK, text) is not True
+    assert verdicts(SENT_BACK, text) != [True]
 
 
 def ground_of(rule: str) -> EpisodeGround:
