@@ -16,11 +16,13 @@ from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.schemas.flow import Flow
 
-PLANNER: Mapping[str, Any] = {
-    "policy": "mixture",
-    "of": [{"policy": "expert", "weight": 12}, {"policy": "random"}],
-}
-"""Does something at random in one turn of 13."""
+
+def planner(weight: int = 12) -> Mapping[str, Any]:
+    """Does something at random in one turn of `weight` and one."""
+    of = [{"policy": "expert", "weight": weight}, {"policy": "random"}]
+    return {"policy": "mixture", "of": of}
+
+
 WORLDS: Mapping[str, Mapping[str, Any]] = {"sql": {"tasks": 24}, "storefront": {"tasks": 40}}
 """Settings of each world; six trials a task."""
 _STATUS = """
@@ -29,30 +31,33 @@ WHERE metric = 'critical_step' AND status <> 'control'
 """
 
 
-def lines(worlds: Mapping[str, Mapping[str, Any]] = WORLDS) -> Iterator[str]:
-    """A table in Markdown."""
+def lines(worlds: Mapping[str, Mapping[str, Any]] = WORLDS, weight: int = 12) -> Iterator[str]:
+    """A table in Markdown, of the trials of `planner(weight)`."""
+    by = planner(weight)
     yield "| world | verdicts | logged trials | acts tested | confirmed | rows of dpo |"
     yield "|---|---|---:|---:|---:|---:|"
     for world, own in worlds.items():
         with TemporaryDirectory() as folder:
             logs = Path(folder) / "logs"
             flow = {"name": "logs", "seed": 11, "env": {"name": world, **own}}
-            flow |= {"models": {"explorer": PLANNER}, "stages": [{"rollout": {"trials": 6}}]}
+            flow |= {"models": {"explorer": by}, "stages": [{"rollout": {"trials": 6}}]}
             run(Flow.model_validate(flow), run_dir=logs, quiet=True)
             (Path(folder) / f"{world}.yaml").write_text(json.dumps({"env": flow["env"]}))
             for said in ("as they are", "turned round"):
-                found = _confirmed(logs, Path(folder) / said, turned=said == "turned round")
+                found = _confirmed(logs, Path(folder) / said, by, turned=said == "turned round")
                 yield f"| {world} | {said} | {' | '.join(map(str, found))} |"
 
 
-def _confirmed(logs: Path, into: Path, *, turned: bool) -> tuple[int, int, int, int]:
+def _confirmed(
+    logs: Path, into: Path, by: Mapping[str, Any], *, turned: bool
+) -> tuple[int, int, int, int]:
     """Trials, acts tested, confirmed ones, rows of dpo."""
     trials = list(Ledger(str(logs)).trajectories())
     labels = into.with_suffix(".jsonl")
     told = [{"id": one.trajectory_id, "success": one.outcome != "success"} for one in trials]
     labels.write_text("".join(json.dumps(one) + "\n" for one in told))
     import_trajectories(logs, into=into, labels=[labels] if turned else [], quiet=True)
-    given = {"models.explorer": dict(PLANNER), "stages.export.include_scripted": True}
+    given = {"models.explorer": dict(by), "stages.export.include_scripted": True}
     bound = {file.stem: file for file in into.parent.glob("*.yaml")}
     result = confirm(into, set=given, environments=bound, quiet=True)
     with connect(Ledger(str(into))) as connection:

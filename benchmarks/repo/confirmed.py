@@ -1,7 +1,8 @@
 """Logs of a planner that errs in broken repositories, put to the test there, as in
 `python -m benchmarks.foreign confirmed`.
 
-Run: `python -m benchmarks.repo.confirmed POOL [tasks]`
+Run: `python -m benchmarks.repo.confirmed POOL [tasks [weight]]`; the planner does something at
+random in one turn of `weight` and one.
 """
 
 import sys
@@ -10,13 +11,14 @@ from pathlib import Path
 
 from benchmarks.foreign.confirmed import lines
 
-TASKS = 24
+TASKS, WEIGHT = 24, 3
 
 
-def main(pool: str, tasks: Sequence[str]) -> None:
+def main(pool: str, numbers: Sequence[str]) -> None:
     """Prints the table."""
-    own = {"pool": str(Path(pool).resolve()), "tasks": int(tasks[0]) if tasks else TASKS}
-    for line in lines({"repo": own}):
+    tasks, weight = (*map(int, numbers), *(TASKS, WEIGHT)[len(numbers) :])
+    own = {"pool": str(Path(pool).resolve()), "tasks": tasks}
+    for line in lines({"repo": own}, weight):
         print(line, flush=True)
 
 
