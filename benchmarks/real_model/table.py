@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
-
 from synth import RunResult
-from synth.filters.leaks.calibration import Calibration
+from synth.filters.leaks.evidence import METRIC, JudgedLeak
+from synth.ledger import Ledger
 from synth.ledger.tables.asked_roles import QUESTIONS
+from synth.ledger.typed import read
 from synth.stats.intervals import clopper_pearson
 
 KINDS = ("sft", "dpo", "kto", "prm", "rl", "attribution")
@@ -25,10 +25,6 @@ MEASURED = """
 SELECT metric, count(*) FROM scores WHERE value IS NOT NULL AND metric IN (
   'rsr', 'pdi', 'pdi_index', 'reflection', 'critical_step', 'injection', 'trajectory_reward'
 ) GROUP BY metric ORDER BY metric
-"""
-PLANTED = """
-SELECT DISTINCT json_extract(detail, '$.calibration')::VARCHAR FROM scores
-WHERE metric = 'leaks.judged' AND json_extract(detail, '$.calibration') IS NOT NULL
 """
 ROLES = ("writer", "reflector", "injector", "corrector", "judge", "judge (leaks)", "skill_writer")
 """Whom the mission asks."""
@@ -62,7 +58,10 @@ def row(world: str, result: RunResult, seconds: float) -> Row:
         f"{role} ({purpose})": (questions, refused + unread)
         for role, purpose, questions, _, _, refused, unread in ledger.sql(QUESTIONS).fetchall()
     }
-    about = [one for (one,) in ledger.sql(PLANTED).fetchall()]
+    judged = (
+        one.about.calibration for one in read(Ledger(str(result.run_dir)), JudgedLeak, (METRIC,))
+    )
+    believed = next((str(one) for one in judged if one is not None), "")
     total = json.loads(Path(result.run_dir, "cost.json").read_text(encoding="utf-8"))["total"]
     datasets = result.reports["export"]["datasets"]
     return Row(
@@ -76,7 +75,7 @@ def row(world: str, result: RunResult, seconds: float) -> Row:
         seconds=seconds,
         rows={kind: datasets[kind]["rows"] for kind in KINDS},
         measured=dict(ledger.sql(MEASURED).fetchall()),
-        judge=str(msgspec.json.decode(about[0], type=Calibration)) if about else "",
+        judge=believed,
     )
 
 

@@ -97,6 +97,7 @@ def pushed(run: Path, kinds: list[str], hub: Hub, environment: dict[str, str], *
     return card
 
 
+@pytest.mark.nightly
 def test_all_kinds_of_a_run_like_the_quickstart(
     quickstart: Path, hub: Hub, environment: dict[str, str]
 ) -> None:

@@ -85,6 +85,7 @@ def test_rows_at_the_edge_show_a_day_that_others_hide() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_no_goal_asks_in_a_circle_about_the_parents_of_a_child() -> None:
     for task in tasks(40):
         if task.difficulty["form"] in ("with", "without"):

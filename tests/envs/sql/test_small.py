@@ -105,6 +105,7 @@ def test_a_slip_that_only_small_databases_tell_is_refused() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_who_writes_the_query_another_way_is_not_refused_for_it() -> None:
     for task in with_small(60):
         ddl = Made(SqlConfig()).database(task.seed).ddl

@@ -50,6 +50,7 @@ def passed(name: str) -> list[Task]:
 @pytest.mark.parametrize(
     "name", ["do_nothing", "shotgun_talker", "random_affordance", "refuse_all", "look_up_then_stop"]
 )
+@pytest.mark.nightly
 def test_a_bot_that_understands_nothing_passes_nothing(name: str) -> None:
     assert passed(name) == []
 
@@ -97,6 +98,7 @@ def test_the_first_match_passes_at_most_one_in_k_of_the_tasks_with_k_matches() -
     ("name", "least", "most"),
     [("always_comply", 0.5, 0.9), ("write_all", 0, 0.03), ("first_match", 0.6, 0.95)],
 )
+@pytest.mark.nightly
 def test_the_published_rates_of_the_bots_without_a_target_stay_where_they_are(
     name: str, least: float, most: float
 ) -> None:

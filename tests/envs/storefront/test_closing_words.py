@@ -124,10 +124,12 @@ def test_the_verdict_of_parts_is_failed_before_it_is_undefined() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_what_was_measured_of_authors_holds() -> None:
     assert len(WORLD.make_tasks({}, author().seed, 1)) == 1
     counts = {(rate.source, rate.what): (rate.hits, rate.n) for rate in rows()}
     second, stranger = "storefront, a second author", "storefront, a stranger with conversations"
+    later = "storefront, another stranger with conversations"
     assert counts == {
         (second, "lies that pass"): (0, 60),
         (second, "truths turned away"): (0, 60),
@@ -138,5 +140,8 @@ def test_what_was_measured_of_authors_holds() -> None:
         (f"{stranger}, left out", "lies that pass"): (0, 45),
         (f"{stranger}, left out", "truths turned away"): (0, 45),
         (f"{stranger}, left out", "truths undefined"): (2, 45),
+        (later, "lies that pass"): (3, 80),
+        (later, "truths turned away"): (1, 80),
+        (later, "truths undefined"): (49, 80),
         ("storefront, a stranger, other shops", "words of no tool's act that pass"): (1, 180),
     }

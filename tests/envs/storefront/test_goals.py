@@ -172,6 +172,7 @@ def test_a_wrong_setting_is_named(settings: dict[str, object], named: str) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_compositions_are_held_out_of_the_train_variant() -> None:
     together = ({"coupon", "track"}, {"compensation", "exchange"}, {"address", "refund_query"})
 

@@ -47,6 +47,7 @@ def passes(task: Task, turns: Sequence[AgentTurn]) -> bool:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_at_least_ninety_five_of_a_hundred_mutants_are_killed_on_more_than_a_hundred_tasks() -> (
     None
 ):

@@ -61,6 +61,7 @@ def test_every_refused_task_has_an_eligible_twin_with_the_same_words_and_split()
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_twins_start_from_worlds_that_differ_in_one_fact() -> None:
     for refused, eligible in pairs():
         assert len(apart(refused, eligible)) == 1

@@ -36,6 +36,7 @@ def misleading() -> tuple[Task, ...]:
         pytest.param(4_000_000_000, marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.nightly
 def test_mixed_trials_pass_a_third_to_two_thirds_and_most_long_tasks_have_both_outcomes(
     first_seed: int,
 ) -> None:

@@ -247,6 +247,7 @@ def test_of_two_hundred_explorations_every_task_is_solved() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_mix_of_ambiguous_tasks_leaves_open_which_is_meant_and_who_takes_the_first_is_wrong() -> (
     None
 ):

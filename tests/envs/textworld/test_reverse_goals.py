@@ -98,6 +98,7 @@ def derived(seed: int) -> list[Task]:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_derived_tasks_are_solved_from_their_words_in_several_ways_and_end_there() -> None:
     tasks = derived(4)
     assert tasks

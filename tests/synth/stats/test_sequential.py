@@ -170,6 +170,7 @@ def test_intervals_are_those_of_the_textbooks() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("successes", "n"), [(600, 1100), (3, 1500), (1, 2)])
+@pytest.mark.nightly
 def test_the_exact_interval_keeps_its_definition_for_more_trials_than_floats_can_count(
     successes: int, n: int
 ) -> None:
