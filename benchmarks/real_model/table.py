@@ -26,8 +26,8 @@ SELECT metric, count(*) FROM scores WHERE value IS NOT NULL AND metric IN (
   'rsr', 'pdi', 'pdi_index', 'reflection', 'critical_step', 'injection', 'trajectory_reward'
 ) GROUP BY metric ORDER BY metric
 """
-ROLES = ("writer", "reflector", "injector", "corrector", "judge", "judge (leaks)", "skill_writer")
-"""Whom the mission asks."""
+ROLES = ("writer", "reflector", "injector", "corrector", "judge", "judge (leaks)")
+"""Whom the mission asks; a skill writer only where a second attempt succeeds, which is luck."""
 
 
 @dataclass(frozen=True)

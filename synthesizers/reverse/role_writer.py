@@ -5,9 +5,9 @@ the environment can compare the two.
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -141,7 +141,7 @@ class GoalWriter:
             if draft is None
             else chat(prompt("writer/words"), draft.goal),
             sampling={"temperature": TEMPERATURE},
-            form=response_form("goal", WrittenGoal if draft is None else GoalWords),
+            form=_form(window) if draft is None else response_form("goal", GoalWords, least=1),
         )
         read: Callable[[Completion], Draft] = partial(read_goal, window=window)
 
@@ -164,6 +164,12 @@ class GoalWriter:
         why = unread if answer.fault is None else "writer_fault"
 
         return answer.value or NoGoal(why)
+
+
+def _form(window: Window) -> Mapping[str, Any]:
+    """One instruction per operation."""
+    count = len(window.operations)
+    return response_form("goal", WrittenGoal, least=count, most=count)
 
 
 def read_goal(completion: Completion, window: Window) -> Draft:

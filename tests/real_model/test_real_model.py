@@ -83,7 +83,6 @@ def test_rows_roles_and_solved_trials_are_asked_for_over_all_worlds() -> None:
         "nobody was asked as injector",
         "nobody was asked as corrector",
         "nobody was asked as judge (leaks)",
-        "nobody was asked as skill_writer",
     ]
     assert missed([replace(ROW, faults=1)]) == ["storeroom: 1 trials are faults"]
 

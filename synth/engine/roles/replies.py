@@ -25,8 +25,11 @@ class UnreadableError(ValueError):
     """A reply is not what was asked for; the message says why in one line, to the model too."""
 
 
-def response_form(name: str, kind: type[Any]) -> Mapping[str, Any]:
-    """The `response_format` that holds a server of OpenAI's form to a struct's type.
+def response_form(
+    name: str, kind: type[Any], *, least: int = 0, most: int | None = None
+) -> Mapping[str, Any]:
+    """The `response_format` that holds a server of OpenAI's form to a struct's type, each of its
+    lists to so many items: a small model that is held to a form alone leaves them empty.
 
     `strict` where its schema closes every object, as OpenAI wants it: not where arguments of any
     tool may stand in it.
@@ -34,6 +37,10 @@ def response_form(name: str, kind: type[Any]) -> Mapping[str, Any]:
     (root,), parts = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
     schema = {**parts.pop(root["$ref"].rpartition("/")[2]), **({"$defs": parts} if parts else {})}
     closed = all([_closed(one) for one in (schema, *parts.values())])
+    for one in schema["properties"].values():
+        if one.get("type") == "array":
+            one |= {"minItems": least} if least else {}
+            one |= {"maxItems": most} if most is not None else {}
     return {
         "type": "json_schema",
         "json_schema": {"name": name, "strict": closed, "schema": schema},

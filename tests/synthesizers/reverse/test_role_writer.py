@@ -58,6 +58,10 @@ def test_a_model_writes_the_goals_and_what_it_said_is_kept(tmp_path: Path) -> No
         asked = server.counts()["total"]
         run_flow(written_flow(server.url), str(tmp_path / "run"))
         assert server.counts()["total"] == asked, "a rerun asks nothing"
+        for body in server.bodies:
+            operations = re.findall(r"^\d+\. ", body["messages"][1]["content"], re.MULTILINE)
+            form = body["response_format"]["json_schema"]["schema"]["properties"]["low_level"]
+            assert form["minItems"] == form["maxItems"] == len(operations)
     tasks = tasks_of(tmp_path / "run")
     assert len(tasks) == reports["reverse_task"]["verified"] > 0
     assert all(task.goal.startswith("See to ") for task in tasks.values())
