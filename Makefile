@@ -101,7 +101,8 @@ test-types: .venv/.ready $(TYPES)/.ready  ## the installed package from outside,
 	SYNTH_PYRIGHT=$(TYPES)/bin/pyright $(BIN)/python -m pytest -m slow tests/installed
 
 test-slow: .venv/.ready $(MCP)/.ready  ## kill tests, a real Prefect server: some minutes
-	SYNTH_MCP_SERVERS=$(MCP) $(BIN)/python -m pytest -m "slow and not nightly" -n 3 --dist loadscope --no-loadscope-reorder  # else those with the most tests come first, and a few long ones last
+	SYNTH_MCP_SERVERS=$(MCP) $(BIN)/python -m pytest -m "slow and not nightly" -n 3 --dist loadscope --no-loadscope-reorder \
+		$(addprefix --ignore=,$(TRAINED))  # test-train plays these, which skip most without torch; reordered, those with the most tests would come first, and a few long ones last
 
 chaos: .venv/.ready  ## faults planned and survived, about nine minutes: kills, full and slow disks, storms, flipped bits; SYNTH_CHAOS_SEED draws others
 	$(BIN)/python -m pytest -m chaos tests/chaos

@@ -52,6 +52,7 @@ def carried(batch: Any, at: int) -> tuple[list[int], list[int]]:
     ]
 
 
+@pytest.mark.nightly
 def test_dpo_compares_the_two_turns_after_one_prompt(
     storefront: Path, student: Path, tmp_path: Path
 ) -> None:
