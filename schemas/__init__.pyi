@@ -139,7 +139,9 @@ from synth.schemas.trajectory import TurnedDown as TurnedDown
 from synth.schemas.trajectory import Usage as Usage
 from synth.schemas.trajectory import Wording as Wording
 from synth.schemas.trajectory import argument_error as argument_error
+from synth.schemas.user import OPEN_LINE as OPEN_LINE
 from synth.schemas.user import USER as USER
+from synth.schemas.user import FreeUserScript as FreeUserScript
 from synth.schemas.user import User as User
 from synth.schemas.user import UserScript as UserScript
 from synth.schemas.verdict import JUDGED as JUDGED

@@ -3,7 +3,7 @@ the model how it is worded.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 
@@ -13,6 +13,8 @@ from synth.schemas.trajectory import Deviation, Turn
 
 USER = "user"
 """The role that plays it, for every other role of a flow."""
+OPEN_LINE = "(what the user says here is left to the model that plays them)"
+"""What a world without words of its own for its user says in their place: no agent is shown it."""
 
 
 class UserScript(Protocol):
@@ -37,6 +39,16 @@ class UserScript(Protocol):
         """Where a reply departs from the line; none where it says what the line says and nothing
         else.
         """
+
+
+@runtime_checkable
+class FreeUserScript(UserScript, Protocol):
+    """A script that leaves what is said to the model: the world's own line is `OPEN_LINE`, and the
+    user ends the talk.
+    """
+
+    def ends(self, words: str) -> bool:
+        """Whether the user has ended the talk with these words."""
 
 
 class User(msgspec.Struct, frozen=True, kw_only=True):

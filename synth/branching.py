@@ -181,8 +181,12 @@ async def _redo(
             ("state key", turn.state_key, response.state_key),
         ]
         is_last, termination = turn is trajectory.turns[-1], trajectory.termination
-        if not is_last or termination not in (Termination.FAULT, Termination.UNREPORTED):
-            pairs.append(("end", is_last and termination is Termination.DONE, response.done))
+        done = is_last and termination is Termination.DONE
+        # a user whom a model plays has ended it, of which the world knows nothing
+        by_the_user = done and any(one.wording is not None for one in turn.observations[-1:])
+        unknown = termination in (Termination.FAULT, Termination.UNREPORTED)
+        if not (is_last and unknown) and not by_the_user:
+            pairs.append(("end", done, response.done))
         found = _difference(turn.index, pairs, normalise)
         if found is not None:
             return found

@@ -21,7 +21,7 @@ from synth.rollout.record import EpisodeRecord, placed_turn, recorded_turn, unwh
 from synth.rollout.refusals import declined, refused
 from synth.rollout.resumption import JournaledModel, Resumption
 from synth.rollout.start import ForcedAct
-from synth.rollout.user_lines import UserSimulator
+from synth.rollout.user_lines import UserSimulator, opened_by, said_by_somebody
 from synth.schemas import (
     Act,
     ChatModel,
@@ -29,13 +29,13 @@ from synth.schemas import (
     Episode,
     Fault,
     Guidance,
+    Opening,
     Policy,
     Response,
     Termination,
     Trajectory,
     Usage,
     View,
-    greeting_turn,
 )
 
 T = TypeVar("T")
@@ -135,10 +135,6 @@ class _Attempt:
             seen = self.record.opening = await self._of_world(
                 "reset", lambda: self._given.opened(env)
             )
-            greeting = greeting_turn(seen)
-            if greeting is not None:
-                self.turns.append(greeting)
-                self.record.opening = replace(seen, greeting=None, observations=())
         else:
             seen = self.record.opening = await branched(
                 env, self._given.task, start.trajectory, start.turn, work.limits.step_timeout_s
@@ -151,6 +147,8 @@ class _Attempt:
 
         if work.user is not None:
             self._user = UserSimulator(work.user, episode, work.task, self._resumption, self._spoke)
+        if start is None:
+            await self._greeted(seen)
 
         return await guard_async(
             Fault.MODEL,
@@ -158,6 +156,15 @@ class _Attempt:
             lambda: ran(work.policy.open, episode),
             work.limits.step_timeout_s,
         )
+
+    async def _greeted(self, seen: Opening) -> None:
+        """Puts a canned greeting first, answered by the opening's observations."""
+        self.phase = "user"
+        greeting = await opened_by(self._user, seen)
+        self.phase = "reset"
+        if greeting is not None:
+            self.turns.append(greeting)
+            self.record.opening = replace(seen, greeting=None, observations=())
 
     async def _turn(
         self, env: Env, policy: Policy, forced: ForcedAct | None, guidance: Guidance | None
@@ -234,12 +241,15 @@ class _Attempt:
             self._resumption.observed(index, answer.observations, answer.state_key)
 
             response = answer
+            if self._user is None:
+                said_by_somebody(response.observations)
             if self._user is None or response.done:
                 return response
 
             self.phase = "user"
             turn = recorded_turn(index, act, response)
-            return replace(response, observations=await self._user.worded(self.turns, turn))
+            worded = await self._user.worded(self.turns, turn)
+            return replace(response, observations=worded, done=self._user.ended)
         except FaultError:
             self.record.unanswered = replace(recorded_turn(index, act, response), mask="fault")
             raise

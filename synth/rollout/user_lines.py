@@ -17,13 +17,16 @@ from synth.boundary import FaultError, guard_async, ran
 from synth.policies.chat import episode_sampling
 from synth.rollout.resumption import JournaledModel, Resumption
 from synth.schemas import (
+    OPEN_LINE,
     Completion,
     Deviation,
     Episode,
     Fault,
+    FreeUserScript,
     Message,
     Messages,
     Observation,
+    Opening,
     Sampling,
     Source,
     Task,
@@ -33,6 +36,7 @@ from synth.schemas import (
     User,
     UserScript,
     Wording,
+    greeting_turn,
     valid_text,
 )
 from synth.text.replies.objects import said
@@ -44,6 +48,7 @@ LONGEST = 2000
 """Characters kept of a wording that was turned down."""
 MOST_DEVIATIONS, LONGEST_WHAT = 8, 120
 """Kept of one wording, and characters of each."""
+NOBODY = "the world leaves what its user says to the role `user`: name a model for it"
 _AGAIN = "That cannot be said: {reasons}. Say the line again, and only the line."
 
 
@@ -66,6 +71,8 @@ class UserSimulator:
         self._task = task
         self._sampling = episode_sampling(msgspec.convert(dict(user.sampling), Sampling), episode)
         self._spoke = spoke
+        self.ended = False
+        """Whether the user has ended the talk; only one that speaks freely does."""
 
     async def worded(self, before: Sequence[Turn], turn: Turn) -> tuple[Observation, ...]:
         """The answers to a turn, those of the user worded one after the other. Raises
@@ -85,6 +92,7 @@ class UserSimulator:
         )
 
         if messages is None:
+            said_by_somebody([line])
             return line
 
         turned_down: list[TurnedDown] = []
@@ -108,7 +116,7 @@ class UserSimulator:
                 break
             turned_down.append(TurnedDown(text[:LONGEST], found))
         else:
-            if user.unfit == "fault":
+            if user.unfit == "fault" or line.content == OPEN_LINE:
                 kinds = {one.kind for wording in turned_down for one in wording.deviations}
                 raise FaultError(
                     Fault.USER_SIMULATOR,
@@ -117,6 +125,7 @@ class UserSimulator:
                 )
             text = line.content
 
+        self.ended = isinstance(script, FreeUserScript) and script.ends(text)
         (weights_id,) = weights if len(weights) == 1 else ("mixed",)
         fell_back = bool(found)
         wording = Wording(line.content, user.name, tuple(turned_down), fell_back, usage, weights_id)
@@ -130,6 +139,32 @@ class UserSimulator:
 
         self._spoke(reply.usage)
         return reply
+
+
+async def opened_by(user: UserSimulator | None, opening: Opening) -> Turn | None:
+    """The turn of an opening's greeting, None where it has none; what the world leaves open of the
+    user's answer a model says. Raises `FaultError` where nobody can.
+    """
+    greeting = greeting_turn(opening)
+    if not any(map(is_open, opening.observations)):
+        return greeting
+    if user is None or greeting is None:
+        raise FaultError(Fault.USER_SIMULATOR, f"{BOUNDARY}: {NOBODY}")
+    said = await user.worded((), greeting)
+    if user.ended:
+        raise FaultError(Fault.USER_SIMULATOR, f"{BOUNDARY}: it ended the talk before it began")
+    return replace(greeting, observations=said)
+
+
+def said_by_somebody(lines: Sequence[Observation]) -> None:
+    """Raises `FaultError` where a line is left open: no agent is shown that."""
+    if any(is_open(line) for line in lines):
+        raise FaultError(Fault.USER_SIMULATOR, f"{BOUNDARY}: {NOBODY}")
+
+
+def is_open(line: Observation) -> bool:
+    """Whether the world has left it to a model what its user says."""
+    return line.source is Source.USER and line.content == OPEN_LINE
 
 
 async def _guarded(what: str, call: Callable[[], Awaitable[T]]) -> T:

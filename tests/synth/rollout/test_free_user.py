@@ -1,0 +1,153 @@
+"""A user who speaks freely: the world leaves the line to a model, which ends the talk; nobody is
+shown that a line was left open.
+"""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from synth.branching import replay
+from synth.ledger.storage.journal import Journal, recorded
+from synth.models.registry import open_model
+from synth.models.settings import ModelSettings
+from synth.rollout.episode import EpisodeSpec
+from synth.rollout.limits import Limits
+from synth.rollout.slots import run_slots
+from synth.schemas.environment import AgentTurn
+from synth.schemas.messages import to_messages
+from synth.schemas.outcome import Fault, Outcome, Termination
+from synth.schemas.policy import Act, Episode, Policy, PolicySpec, View
+from synth.schemas.trajectory import Authorship, ToolCall, Trajectory
+from synth.schemas.user import OPEN_LINE, User
+from tests.synth.models.chat_server import ChatServer
+from tests.synth.models.user_brains import said
+from tests.synth.rollout.free_talk import BYE, Bar, Guest, task
+
+
+class Waiter:
+    """Asks, serves tea, tells, and goes on telling."""
+
+    async def act(self, view: View) -> Act:
+        at = len(view.turns) - 1
+        if at == 1:
+            call = ToolCall.received("c1", "serve", '{"drink": "tea"}')
+            return Act(turn=AgentTurn(tool_calls=(call,)))
+        return Act(turn=AgentTurn(("What do you want?", "", "Here it is.")[min(at, 2)]))
+
+
+def waiter(episode: Episode) -> Policy:
+    return Waiter()
+
+
+SERVES = PolicySpec(name="waiter", identity={}, open=waiter, authorship=Authorship.SCRIPTED)
+
+
+def told(body: dict[str, Any]) -> list[str]:
+    """What the guest's model is asked about: the goal, then what was said to the guest."""
+    return list(json.loads(body["messages"][0]["content"]))
+
+
+def guest(body: dict[str, Any]) -> dict[str, Any]:
+    words = told(body)
+    return said(f"After {words[-1]} {BYE if words[-1] == 'Here it is.' else ''}".strip())
+
+
+def played(
+    folder: Path, url: str | None, events: Any = None, most: int = 9, **user: Any
+) -> Trajectory:
+    async def fill() -> list[Trajectory]:
+        who = None
+        if url is not None:
+            asked = {"model": "test-user", "base_url": url, "max_retries": 0, "timeout_s": 5}
+            model = open_model(ModelSettings.model_validate(asked))
+            who = User(model=model, name="test-user", script=Guest(), **user)
+        work = EpisodeSpec(
+            slot_id="slot",
+            task=task(),
+            trial=0,
+            seed=1,
+            synthesizer="rollout",
+            policy=SERVES,
+            limits=Limits(max_turns=most),
+            user=who,
+        )
+        journal = Journal(folder / "journal" / "s.jsonl")
+        try:
+            return await run_slots(
+                [work], lambda work: Bar(), None, journal, events or {}, live_episodes=1
+            )
+        finally:
+            journal.close()
+            if who is not None:
+                await who.model.close()
+
+    return asyncio.run(fill())[-1]
+
+
+def test_the_model_says_it_and_ends_the_talk(tmp_path: Path) -> None:
+    with ChatServer(guest) as server:
+        trial = played(tmp_path, server.url)
+        assert [told(body) for body in server.bodies] == [
+            ["You want tea.", "Hello?"],
+            ["You want tea.", "Hello?", "What do you want?"],
+            ["You want tea.", "Hello?", "What do you want?", "Here it is."],
+        ]
+    spoken = [one["content"] for one in to_messages(trial) if one["role"] == "user"]
+    assert spoken == ["After Hello?", "After What do you want?", f"After Here it is. {BYE}"]
+    assert (trial.outcome, trial.termination) == (Outcome.SUCCESS, Termination.DONE)
+    assert trial.user_totals.calls == 3
+    assert OPEN_LINE not in json.dumps(to_messages(trial))
+
+
+def test_it_is_replayed_without_the_model_and_ends_where_the_user_ended_it(tmp_path: Path) -> None:
+    with ChatServer(guest) as server:
+        trial = played(tmp_path, server.url)
+    again = asyncio.run(replay(Bar(), task(), trial))
+    assert again.matched, again.first_difference
+    longer = msgspec.structs.replace(trial, turns=(*trial.turns, trial.turns[-1]))
+    assert asyncio.run(replay(Bar(), task(), longer)).matched, "words change nothing here"
+    served = msgspec.structs.replace(trial.turns[2], state_key="beer")
+    other = msgspec.structs.replace(trial, turns=(*trial.turns[:2], served, *trial.turns[3:]))
+    assert not asyncio.run(replay(Bar(), task(), other)).matched
+
+
+def test_a_talk_that_nobody_ends_ends_at_the_limit(tmp_path: Path) -> None:
+    with ChatServer(lambda body: said("Go on.")) as server:
+        trial = played(tmp_path, server.url, most=5)
+    assert (trial.outcome, trial.termination) == (Outcome.TRUNCATED, Termination.TURN_LIMIT)
+
+
+def test_without_a_model_no_agent_is_shown_an_open_line(tmp_path: Path) -> None:
+    trial = played(tmp_path, None)
+    assert (trial.outcome, trial.fault) == (Outcome.INVALID, Fault.USER_SIMULATOR)
+    assert "name a model" in (trial.fault_detail or "")
+    assert trial.turns == ()
+
+
+def test_a_model_that_ends_the_talk_before_it_began_is_a_fault(tmp_path: Path) -> None:
+    with ChatServer(lambda body: said(f"Never mind. {BYE}")) as server:
+        trial = played(tmp_path, server.url)
+    assert (trial.outcome, trial.fault) == (Outcome.INVALID, Fault.USER_SIMULATOR)
+    assert "before it began" in (trial.fault_detail or "")
+
+
+def test_a_model_that_says_nothing_is_a_fault_whatever_the_role_says(tmp_path: Path) -> None:
+    with ChatServer(lambda body: said("")) as server:
+        trial = played(tmp_path, server.url, rewordings=1, unfit="script")
+    assert (trial.outcome, trial.fault) == (Outcome.INVALID, Fault.USER_SIMULATOR)
+    assert "silent" in (trial.fault_detail or "")
+
+
+def test_what_was_said_before_an_interruption_is_not_asked_for_again(tmp_path: Path) -> None:
+    with ChatServer(guest) as server:
+        first = played(tmp_path, server.url)
+        asked = len(server.bodies)
+        events, _ = recorded(tmp_path / "journal")
+        again = played(tmp_path / "again", server.url, events)
+        assert len(server.bodies) == asked > 0
+    assert [turn.observations for turn in again.turns] == [
+        turn.observations for turn in first.turns
+    ]
