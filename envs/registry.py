@@ -10,4 +10,9 @@ ENVS: dict[str, str] = {
     "sql": "synth.envs.sql:WORLD",
     "sql_file": "synth.envs.sql:WORLD_OF_FILE",
     "repo": "synth.envs.repo.world:WORLD",
+    "tau2": "synth.envs.tau2:WORLD",
 }
+LOGGED: dict[str, str] = {"tau2": "tau2"}
+"""Worlds that do logged trials again, by how the environment of an imported task begins, up to its
+first `/`.
+"""

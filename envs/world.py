@@ -2,7 +2,7 @@
 it takes.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,7 @@ from synth.schemas import (
     Policy,
     Task,
     Tell,
+    Trajectory,
     UnboundError,
     UserScript,
     WriteGoal,
@@ -88,6 +89,8 @@ class EnvEntry:
     `start_state` is a hash of what determines the start of its tasks and lies outside the settings,
     such as a folder: where it has
     changed, tasks are made anew. `secrets` are texts that no observation of a task may show.
+    `relive` does a logged trial of another harness again, and gives it with its task as this world
+    records it, or the reason why it cannot.
     `bots` must fail every task; `mutants` of a solved episode must
     fail, `alternatives` must pass.
     """
@@ -109,4 +112,5 @@ class EnvEntry:
     bots: Mapping[str, Callable[[Episode], Policy]] = field(default_factory=dict)
     mutants: Edits | None = None
     alternatives: Edits | None = None
+    relive: Callable[[Task, Trajectory], Awaitable[tuple[Task, Trajectory] | str]] | None = None
     start: EnvStart | None = None

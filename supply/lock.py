@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 LOCKS = ROOT / "supply" / "locks"
-EXTRAS = ("test", "score", "embed", "textworld", "mcp", "repo", "s3", "ray", "train")
+EXTRAS = ("test", "score", "embed", "textworld", "tau2", "mcp", "repo", "s3", "ray", "train")
 MORE = {
     "build": "hatchling>=1.27 setuptools>=77",
     "ray-test": "moto[server]",

@@ -6,6 +6,7 @@ SYNTHESIZERS: dict[str, str] = {
     "critical_step": "synth.synthesizers.critical_step:CriticalStep",
     "failure_injection": "synth.synthesizers.failure_injection:FailureInjection",
     "reflect_retry": "synth.synthesizers.reflect_retry:ReflectRetry",
+    "relive": "synth.synthesizers.relive:Relive",
     "reverse_task": "synth.synthesizers.reverse_task:ReverseTask",
     "rollout": "synth.synthesizers.rollout:Rollout",
     "second_evidence": "synth.synthesizers.lucky_pass:LuckyPass",

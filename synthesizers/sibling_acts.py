@@ -9,8 +9,10 @@ from typing import Any
 from synth.engine.numbers import counted_noun
 from synth.engine.study.alternatives import Proposal
 from synth.ledger.ledger import Ledger
+from synth.ledger.typed import read
 from synth.rollout.start import recorded_act
 from synth.schemas import GUIDED, Trajectory
+from synth.synthesizers.relive import RELIVED, Unlived
 from synth.topology.partings.states import shared_states
 from synth.topology.partings.trials import mixed_groups
 
@@ -24,11 +26,13 @@ Siblings = Mapping[str, Mapping[int, Sequence[str]]]
 
 def siblings(ledger: Ledger) -> Siblings:
     """One failed trial for each state at which acts passed unlike: the prefix is the same in all of
-    them. The smallest ids stand for an act.
+    them. The smallest ids stand for an act. Logs that were done again in their world stand there.
     """
     found: defaultdict[str, dict[int, Sequence[str]]] = defaultdict(dict)
+    logs = {row.subject_id for row in read(ledger, Unlived, [RELIVED])}
 
-    for trials in mixed_groups(ledger).values():
+    for group in mixed_groups(ledger).values():
+        trials = [one for one in group if one.identity not in logs]
         passed = {trial.identity for trial in trials if trial.passed}
         for state in shared_states(trials):
             parting = state.parting(passed)

@@ -2,14 +2,18 @@
 and both acts are continued from there.
 """
 
+from collections.abc import Iterable, Iterator, Mapping
+from copy import deepcopy
 from typing import Any
 
 from synth.flows.bindings import Bindings
 from synth.flows.flow_file import flow_of
 from synth.flows.own_flow import Settings, put_settings
+from synth.flows.parts import world
 from synth.flows.proposal.survey import survey
 from synth.ledger.ledger import Ledger
-from synth.schemas import ConfigError, Flow
+from synth.schemas import USER, ConfigError, Flow, FreeUserScript
+from synth.synthesizers.relive import logged_in
 
 NAME, WHERE = "confirm", "the flow of synth confirm"
 ROLE = "explorer"
@@ -18,25 +22,34 @@ WHO = (
     "models.explorer.model=NAME --set models.explorer.base_url=URL, or --set "
     "models.explorer.policy=expert for the world's own planner"
 )
+CUSTOMER = (
+    "the users of these logs were models, and one plays on: --set models.user.model=NAME --set "
+    "models.user.base_url=URL"
+)
+
+
+STAGES: tuple[Mapping[str, Any], ...] = (
+    {"critical_step": {"alternatives_from": ["trials"], "proposals": {"alternatives": 1}}},
+    {"filter": ["solved", "secrets"]},
+    # who wrote the logs need not be who is trained: each row says whether it is
+    {"export": {"kinds": ["dpo", "kto", "prm"], "off_policy": "both"}},
+)
 
 
 def confirming(ledger: Ledger, bindings: Bindings, settings: Settings) -> Flow:
-    """Tests acts by trials, then pairs and labels of what was accepted. Raises `ConfigError` where
-    nobody is named who plays on, or no world of the tasks can be opened here.
+    """Tests acts by trials, then pairs and labels of what was accepted; logs of a harness whose
+    world is here are done again in it first. Raises `ConfigError` where nobody is named who plays
+    on, or no world of the tasks can be opened here.
     """
-    found = survey(ledger, bindings)
+    logs = {one for one in map(logged_in, ledger.task_ids().values()) if one is not None}
+    worlds = tuple(sorted({*survey(ledger, bindings).worlds, *_here(logs, bindings)}))
     content: dict[str, Any] = {
         "name": NAME,
         "models": {},
-        "stages": [
-            {"critical_step": {"alternatives_from": ["trials"], "proposals": {"alternatives": 1}}},
-            {"filter": ["solved", "secrets"]},
-            # who wrote the logs need not be who is trained: each row says whether it is
-            {"export": {"kinds": ["dpo", "kto", "prm"], "off_policy": "both"}},
-        ],
+        "stages": [*map(deepcopy, STAGES)],
     }
-    if len(found.worlds) == 1:
-        (name,) = found.worlds
+    if len(worlds) == 1:
+        (name,) = worlds
         said = bindings.said.get(name)
         # how a world is started that cannot be opened without (a pool, a server) the user has said
         content["env"] = {"name": name, **(said.start if said is not None else {}), "tasks": 0}
@@ -45,10 +58,34 @@ def confirming(ledger: Ledger, bindings: Bindings, settings: Settings) -> Flow:
     if not content.get("models"):
         raise ConfigError(f"models: {WHO}")
     if not isinstance(content.get("env"), dict):
-        raise ConfigError(f"{ledger.storage.url}: {_no_world(found.worlds)}")
+        for name in () if worlds else sorted(logs):
+            bindings.world(name)  # says what is missing
+        raise ConfigError(f"{ledger.storage.url}: {_no_world(worlds)}")
+    if content["env"].get("name") in logs:
+        content["stages"] = [*_done_again(content), *content["stages"]]
     # none of its own: the tasks are those of the trials
     content["env"].setdefault("tasks", 0)
     return flow_of(content, (), WHERE)
+
+
+def _done_again(content: Mapping[str, Any]) -> Iterator[Any]:
+    """The stage that does logs again. Raises `ConfigError` where their users spoke freely, and
+    nobody is named who plays them.
+    """
+    script = world(content["env"]["name"]).user
+    if isinstance(script, FreeUserScript) and USER not in content["models"]:
+        raise ConfigError(f"models: {CUSTOMER}")
+    yield {"relive": {}}
+
+
+def _here(names: Iterable[str], bindings: Bindings) -> Iterator[str]:
+    """Those that can be opened."""
+    for name in names:
+        try:
+            bindings.world(name)
+        except ConfigError:
+            continue
+        yield name
 
 
 def _no_world(worlds: tuple[str, ...]) -> str:

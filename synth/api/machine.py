@@ -23,6 +23,7 @@ EXTRAS = {
     "score": "torch",
     "embed": "sentence_transformers",
     "textworld": "textworld",
+    "tau2": "deepdiff",
     "ray": "ray",
     "mcp": "mcp",
     "repo": "pytest",

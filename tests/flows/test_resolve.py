@@ -44,7 +44,7 @@ def said(name: str) -> Bindings:
         (
             {"env": {"name": "nowhere"}},
             "env.name: unknown world 'nowhere'; known: echo, mcp, repo, sql, sql_file, storefront, "
-            "textworld, or your own as package.module:attribute",
+            "tau2, textworld, or your own as package.module:attribute",
         ),
         (
             {"env": {"name": "json:dumps"}},

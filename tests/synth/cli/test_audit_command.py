@@ -148,8 +148,8 @@ def test_every_planted_hole_is_exit_1_and_named(
     [
         (
             ["nowhere"],
-            "unknown world 'nowhere'; known: echo, mcp, repo, sql, sql_file, storefront, textworld, "
-            "or your own as package.module:attribute",
+            "unknown world 'nowhere'; known: echo, mcp, repo, sql, sql_file, storefront, tau2, "
+            "textworld, or your own as package.module:attribute",
         ),
         (["no.such.package:WORLD"], "cannot import no.such.package"),
         (
