@@ -50,7 +50,7 @@ WORLDS = (
             "rollout": {"trials": 2, "limits": _TURNS},
             "reflect_retry": {"attempts": {"n": 2, "memo": True}, "per_task": 1},
             "critical_step": {
-                "proposals": {"per_trajectory": 1, "alternatives": 1, "samples": 4},
+                "proposals": {"per_trajectory": 1, "alternatives": 2, "samples": 4},
             },
             "failure_injection": {
                 "per_task": 1,
