@@ -27,7 +27,8 @@ class RowPredicate(StrictRecord, frozen=True):
 
 class Require(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """At the end the fact `key` of a `ToolEnv` is `value`; `doors.red` is `red` within `doors`.
-    None holds too where the fact is not there, as of an entry that was deleted.
+    None holds too where the fact is not there, as of an entry that was deleted with
+    all that it held.
     """
 
     key: str

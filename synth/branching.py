@@ -183,7 +183,7 @@ async def _redo(
         is_last, termination = turn is trajectory.turns[-1], trajectory.termination
         done = is_last and termination is Termination.DONE
         # a user whom a model plays has ended it, of which the world knows nothing
-        by_the_user = done and any(one.wording is not None for one in turn.observations[-1:])
+        by_the_user = done and any(one.wording is not None for one in turn.observations)
         unknown = termination in (Termination.FAULT, Termination.UNREPORTED)
         if not (is_last and unknown) and not by_the_user:
             pairs.append(("end", done, response.done))

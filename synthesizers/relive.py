@@ -16,11 +16,14 @@ from synth.engine.study.shard import ShardContext, UnitResult
 from synth.engine.study.stage_context import StageContext
 from synth.envs.registry import LOGGED
 from synth.ledger.ledger import Score
-from synth.schemas import ConfigError, Fault, Trajectory
+from synth.rollout.slots import RETRIED_BY_A_RERUN
+from synth.schemas import ConfigError, Fault, Trajectory, Usage
 
 RELIVED = "relived"
 """Score of a logged trial: 1 where it was done again, 0 where it could not be."""
 PATIENCE_S = 120.0
+WHOLE = frozenset({"sft", "rl", "attribution", "dpo_observed", "kto_observed"})
+"""Kinds of datasets that are made of all trials, and not of tested acts alone."""
 
 
 class Unlived(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -47,6 +50,14 @@ class Relive(Method):
         if self.bound.entry.relive is None:
             name = self.bound.entry.spec.name
             raise ConfigError(f"relive: world {name!r} does no logs of other harnesses again")
+        for stage in self.bound.flow.stages:
+            own = stage.settings if isinstance(stage.settings, Mapping) else {}
+            twice = sorted(WHOLE.intersection(own.get("kinds", ["sft"])))
+            if stage.name == "export" and twice:
+                raise ConfigError(
+                    f"relive: a trial done again stands beside its log, so {twice[0]} would hold it "
+                    "twice; export that in a flow without this stage"
+                )
 
     def inputs(self, stage: StageContext) -> Sequence[Any]:
         """The trials, and the world's version."""
@@ -71,11 +82,14 @@ class Relive(Method):
             except FaultError as error:
                 shard.run.faulted(error)
                 found = f"fault:{error.fault}"
+                result.open |= error.fault in RETRIED_BY_A_RERUN
             if isinstance(found, str):
                 why = found
             else:
                 result.tasks.append(found[0])
-                result.trajectories.append(found[1])
+                result.trajectories.append(_unpaid(found[1]))
+            if result.open:
+                return
             about = Unlived(why)
             result.scores.append(Score(trial.trajectory_id, RELIVED, float(not why), None, about))
             shard.run.progress.step(1)
@@ -87,6 +101,14 @@ class Relive(Method):
         rows = stage.rows(Unlived, RELIVED)
         why = Counter(row.about.reason for row in rows if row.about.reason is not None)
         return method_report(self.unit, len(rows), len(rows) - why.total(), why)
+
+
+def _unpaid(trial: Trajectory) -> Trajectory:
+    """The trial without what it has cost: that was paid where the log was made."""
+    turns = tuple(
+        msgspec.structs.replace(turn, usage=None, latency_ms=None) for turn in trial.turns
+    )
+    return msgspec.structs.replace(trial, turns=turns, totals=Usage(), user_totals=Usage())
 
 
 def logged_in(env: str) -> str | None:

@@ -71,6 +71,8 @@ async def on_thread(
             found.append(asyncio.run(answered(check(bench), limit_s)))
         except FailedError as error:
             found.append(str(error))
+        except SystemExit as error:  # out of a task that the world has begun
+            found.append(f"raised SystemExit: {error}")
 
     thread = Thread(target=work, name=f"conformance-{named}", daemon=True)
     thread.start()

@@ -109,8 +109,8 @@ class LiveToolEnv:
         """The task's predicates over the facts; without a task nothing passes."""
         episode = self._episode
         check = episode.task.check if episode.task is not None else None
-        start, end = with_gone(check, episode.start, self.now())
-        return judged(check, start, end, self._kind.version)
+        found = self._asked("facts", self._env.facts)
+        return judged(*with_gone(check, episode.start, self.now(), found), self._kind.version)
 
     async def close(self) -> None:
         """Holds nothing."""

@@ -2,9 +2,11 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from random import Random
 from typing import Any
+
+import msgspec
 
 from synth.schemas import Check, Facts, Scalar, digest
 
@@ -81,18 +83,37 @@ def flat_facts(found: Mapping[str, Any], owner: str) -> dict[str, Scalar]:
     return flat
 
 
-def with_gone(check: Check | None, start: Facts, end: Facts) -> tuple[Facts, Facts]:
-    """The facts with those that the check wants to be None and that are not there, as None: an
-    entry that is gone has no value.
+def held(found: Mapping[str, Any]) -> Iterator[str]:
+    """The paths of all facts, those that hold others among them, empty ones too."""
+    waiting: list[tuple[str, Any]] = list(found.items())
+    while waiting:
+        key, value = waiting.pop()
+        yield f"state/now/{key}"
+        if isinstance(value, Mapping):
+            waiting += [(f"{key}.{_escaped(inner)}", each) for inner, each in value.items()]
+        elif isinstance(value, list | tuple):
+            waiting += [(f"{key}.{place}", each) for place, each in enumerate(value)]
+
+
+def with_gone(
+    check: Check | None, start: Facts, end: Facts, found: Mapping[str, Any]
+) -> tuple[Check | None, Facts, Facts]:
+    """The check and the facts with those as None that the check wants to be None and that are not
+    `found` at the end: an entry that is gone has no value. What it held may go with it.
     """
-    wanted = [predicate.where for predicate in check.required] if check is not None else []
-    absent: dict[str, Scalar] = {
-        f"state/now/{key}": None
-        for where in wanted
-        for key, value in where.items()
-        if value is None and f"state/now/{key}" not in end
+    if check is None:
+        return check, start, end
+    wanted = {
+        f"state/now/{key}"
+        for predicate in check.required
+        for key, value in predicate.where.items()
+        if predicate.table == "state" and value is None
     }
-    return {**{path: None for path in absent if path not in start}, **start}, {**end, **absent}
+    gone: dict[str, Scalar] = dict.fromkeys(sorted(wanted.difference(held(found))))
+    inside = [path for path in start if any(path.startswith(f"{one}.") for one in gone)]
+    known = {path: value for path, value in gone.items() if path not in start}
+    free = msgspec.structs.replace(check, free=(*check.free, *inside))
+    return free, {**known, **start}, {**end, **gone}
 
 
 def _escaped(key: object) -> str:

@@ -3,12 +3,12 @@ one, and each state of a ledger that grows has views of its own.
 """
 
 import atexit
+import ctypes
 import os
 import tempfile
 import uuid
 import weakref
 from collections import deque
-from functools import lru_cache
 from itertools import count
 from pathlib import Path
 from threading import RLock
@@ -21,6 +21,8 @@ _GONE: "deque[str]" = deque()
 garbage collector may come in the middle of a statement.
 """
 _LOCK = RLock()
+_OPEN: "dict[int, duckdb.DuckDBPyConnection]" = {}
+"""By process."""
 
 
 def quoted(text: str) -> str:
@@ -58,11 +60,23 @@ class Catalog:
         return cursor
 
 
-@lru_cache(maxsize=1)
 def _of_process(number: int) -> "duckdb.DuckDBPyConnection":
-    """A process that was forked has none of its parent's threads, so it opens another."""
-    return opened()
+    """A process that was forked has none of its parent's threads, so it opens another. That of its
+    parent it leaves as it is: closing it would wait for these threads for ever.
+    """
+    if number not in _OPEN:
+        _OPEN[number] = opened()
+    return _OPEN[number]
 
 
+def _forked() -> None:
+    global _LOCK
+    _LOCK = RLock()
+    _GONE.clear()
+    for one in _OPEN.values():
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(one))
+
+
+os.register_at_fork(after_in_child=_forked)
 # before the interpreter takes DuckDB's binding apart, which lists what is left as leaked
-atexit.register(_of_process.cache_clear)
+atexit.register(lambda: _OPEN.pop(os.getpid(), None))

@@ -16,6 +16,8 @@ FORMS = frozenset({FORM, "structured_outputs"})
 UNPARSED = "tools_without_server_parser"
 FORM_REFUSED = "response_format_refused"
 _REFUSED = frozenset({400, 422})
+UNBOUNDED = "json_schema, lists of any length"
+_LENGTHS = frozenset({"minItems", "maxItems"})
 _PARSER_WORDS = ("tool-call-parser", "tool_call_parser", "auto tool choice")
 """vLLM's words, with which it refuses tools where no parser was named."""
 _FORM_WORDS = ("response_format", "response format", "schema", "grammar", "guided", "structured")
@@ -27,14 +29,15 @@ SHOWN_ONLY: Mapping[str, Any] = {"tool_choice": "none"}
 class FittingChat:
     """A model asked for what its server takes; what it refused once is not asked for again.
 
-    A schema that is refused becomes JSON of any form, then no form at all. A request that is
+    A schema that is refused is asked for without the lengths of its lists, then becomes JSON of any
+    form, then no form at all. A request that is
     refused without it too is refused for another reason: that is raised.
     """
 
     def __init__(self, model: ChatModel) -> None:
         self._model = model
         self._unparsed = False
-        self._forms: tuple[str | None, ...] = ("json_schema", "json_object", None)
+        self._forms: tuple[str | None, ...] = ("json_schema", UNBOUNDED, "json_object", None)
         self.close = model.close
 
     @property
@@ -52,7 +55,7 @@ class FittingChat:
         refusal = None
         for form in self._forms:
             asked = _formed(sampling, form)
-            if asked is None:
+            if asked is None or (refusal is not None and asked == sampling):
                 continue
             try:
                 reply = await self._with_tools(messages, tools, asked)
@@ -101,12 +104,21 @@ def _formed(sampling: Sampling, form: str | None) -> Sampling | None:
     kind = own.get("type") if isinstance(own, Mapping) else None
     if form == kind:
         return sampling
-    if form == "json_schema":
+    if form == UNBOUNDED and kind == "json_schema":
+        return replace(sampling, extra={**sampling.extra, FORM: _unbounded(own)})
+    if form in ("json_schema", UNBOUNDED):
         return None
     others = {name: value for name, value in sampling.extra.items() if name != FORM}
     if form == "json_object":
         others[FORM] = {"type": form}
     return replace(sampling, extra=others)
+
+
+def _unbounded(schema: Any) -> Any:
+    """The same without the lengths of lists, which some servers refuse."""
+    if isinstance(schema, Mapping):
+        return {key: _unbounded(value) for key, value in schema.items() if key not in _LENGTHS}
+    return [*map(_unbounded, schema)] if isinstance(schema, list) else schema
 
 
 def _named(reply: Completion, repair: str) -> Completion:

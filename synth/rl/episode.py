@@ -3,7 +3,7 @@ outcome that the ledger would hold.
 """
 
 import contextlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -13,6 +13,7 @@ from synth.exporters.kinds.sft_rows import joined_answers
 from synth.rollout.answers import checked, stepped
 from synth.rollout.given import Given
 from synth.rollout.limits import Limits, reached
+from synth.rollout.open_lines import said_by_somebody
 from synth.rollout.record import recorded_turn
 from synth.schemas import (
     Act,
@@ -112,6 +113,7 @@ class RlEpisode:
         given = self._given = Given(task)
         env = self._env = await self._crossed("opening the world", lambda: self._opened(task))
         opening = await self._crossed("reset", lambda: given.opened(env))
+        self._heard(opening.observations)
         greeted = greeting_turn(opening)
         self.turns += [] if greeted is None else [greeted]
 
@@ -135,6 +137,7 @@ class RlEpisode:
         response = await self._crossed(
             f"step {index}", lambda: stepped(env.step(turn), index, turn.tool_calls)
         )
+        self._heard(response.observations)
         self.turns.append(recorded_turn(index, Act(turn=turn), response))
 
         if response.done:
@@ -184,6 +187,14 @@ class RlEpisode:
                 await guard_async(
                     Fault.ENVIRONMENT, "close", env.close, self._limits.step_timeout_s
                 )
+
+    def _heard(self, lines: Sequence[Observation]) -> None:
+        """Raises `FaultError` for what the world leaves to a model: nobody plays one here."""
+        try:
+            said_by_somebody(lines)
+        except FaultError as error:
+            self._fault = error
+            raise
 
     async def _checked(self, env: Env) -> CheckResult:
         result = await checked(env)

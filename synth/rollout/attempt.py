@@ -17,11 +17,12 @@ from synth.rollout.answers import checked, decided, stepped
 from synth.rollout.episode import UNWATCHED, EpisodeSpec, Host
 from synth.rollout.given import Given
 from synth.rollout.limits import reached
+from synth.rollout.open_lines import said_by_somebody
 from synth.rollout.record import EpisodeRecord, placed_turn, recorded_turn, unwhispered
 from synth.rollout.refusals import declined, refused
 from synth.rollout.resumption import JournaledModel, Resumption
 from synth.rollout.start import ForcedAct
-from synth.rollout.user_lines import UserSimulator, opened_by, said_by_somebody
+from synth.rollout.user_lines import UserSimulator, opened_by
 from synth.schemas import (
     Act,
     ChatModel,

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from synth.boundary import FaultError, guard_async, ran
 from synth.policies.chat import episode_sampling
+from synth.rollout.open_lines import NOBODY, is_open, said_by_somebody
 from synth.rollout.resumption import JournaledModel, Resumption
 from synth.schemas import (
     OPEN_LINE,
@@ -48,7 +49,6 @@ LONGEST = 2000
 """Characters kept of a wording that was turned down."""
 MOST_DEVIATIONS, LONGEST_WHAT = 8, 120
 """Kept of one wording, and characters of each."""
-NOBODY = "the world leaves what its user says to the role `user`: name a model for it"
 _AGAIN = "That cannot be said: {reasons}. Say the line again, and only the line."
 
 
@@ -125,7 +125,7 @@ class UserSimulator:
                 )
             text = line.content
 
-        self.ended = isinstance(script, FreeUserScript) and script.ends(text)
+        self.ended |= isinstance(script, FreeUserScript) and script.ends(text)
         (weights_id,) = weights if len(weights) == 1 else ("mixed",)
         fell_back = bool(found)
         wording = Wording(line.content, user.name, tuple(turned_down), fell_back, usage, weights_id)
@@ -149,22 +149,11 @@ async def opened_by(user: UserSimulator | None, opening: Opening) -> Turn | None
     if not any(map(is_open, opening.observations)):
         return greeting
     if user is None or greeting is None:
-        raise FaultError(Fault.USER_SIMULATOR, f"{BOUNDARY}: {NOBODY}")
+        raise FaultError(Fault.USER_SIMULATOR, NOBODY)
     said = await user.worded((), greeting)
     if user.ended:
         raise FaultError(Fault.USER_SIMULATOR, f"{BOUNDARY}: it ended the talk before it began")
     return replace(greeting, observations=said)
-
-
-def said_by_somebody(lines: Sequence[Observation]) -> None:
-    """Raises `FaultError` where a line is left open: no agent is shown that."""
-    if any(is_open(line) for line in lines):
-        raise FaultError(Fault.USER_SIMULATOR, f"{BOUNDARY}: {NOBODY}")
-
-
-def is_open(line: Observation) -> bool:
-    """Whether the world has left it to a model what its user says."""
-    return line.source is Source.USER and line.content == OPEN_LINE
 
 
 async def _guarded(what: str, call: Callable[[], Awaitable[T]]) -> T:

@@ -2,13 +2,17 @@
 what is not is counted with its reason, and from there acts are tested.
 """
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from synth.api.confirming import confirm
+from synth.boundary import FaultError
+from synth.engine.cost import spent
 from synth.envs.registry import LOGGED
 from synth.flows.bindings import Bindings
 from synth.flows.proposal.confirming import confirming
@@ -16,7 +20,7 @@ from synth.ledger.ledger import Ledger, StageRef
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow
 from synth.schemas.messages import to_messages
-from synth.schemas.outcome import Outcome, Termination
+from synth.schemas.outcome import Fault, Outcome, Termination
 from synth.schemas.task import Origin, Task
 from synth.schemas.trajectory import (
     Observation,
@@ -25,6 +29,7 @@ from synth.schemas.trajectory import (
     ToolCall,
     Trajectory,
     Turn,
+    Usage,
 )
 from synth.synthesizers.relive import logged_in
 from synth.synthesizers.sibling_acts import siblings
@@ -113,6 +118,53 @@ def test_only_what_was_done_again_suggests_acts(tmp_path: Path) -> None:
     assert siblings(ledger) == {"log 1": {1: ["log 0"]}}, "beer, where tea passed"
     run_flow(flow(), ledger.storage.url)
     assert siblings(Ledger(ledger.storage.url)) == {"again log 1": {1: ["again log 0"]}}
+
+
+def test_what_a_log_has_cost_was_not_paid_here(tmp_path: Path) -> None:
+    logged, trial = log("tea", 0)
+    paid = Usage(100, 50, 0, 2, 1.0)
+    turns = tuple(replace(turn, usage=Usage(50, 25, 0, 1, 0.5)) for turn in trial.turns)
+    dear = replace(trial, turns=turns, totals=paid, user_totals=paid)
+    ledger = imported(tmp_path, (logged, dear))
+    run_flow(flow(), ledger.storage.url)
+    assert sorted(one.env for one in Ledger(ledger.storage.url).trajectories()) == [
+        "tavern/evening",
+        NAME,
+    ]
+    assert spent(Ledger(ledger.storage.url)) == Usage()
+
+
+def test_a_log_that_met_a_fault_is_tried_again_by_the_next_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import tests.synth.rollout.free_talk as there
+
+    asked = []
+
+    async def late(logged: Task, trial: Trajectory) -> Any:
+        asked.append(trial.trajectory_id)
+        if len(asked) == 1:
+            raise FaultError(Fault.TIMEOUT, "too late")
+        return await relive(logged, trial)
+
+    relive = there.WORLD.relive
+    assert relive is not None
+    monkeypatch.setattr(there, "WORLD", dataclasses.replace(there.WORLD, relive=late))
+    ledger = imported(tmp_path, log("tea", 0))
+    run_flow(flow(), ledger.storage.url)
+    assert [one.env for one in Ledger(ledger.storage.url).trajectories()] == ["tavern/evening"]
+    _, reports, _ = run_flow(flow(), ledger.storage.url)
+    assert (reports["relive"]["verified"], asked) == (1, ["log 0"] * 2)
+
+
+@pytest.mark.parametrize("settings", [{}, {"kinds": ["dpo", "rl"]}])
+def test_no_dataset_holds_a_log_and_what_was_done_again_of_it(
+    tmp_path: Path, settings: dict[str, Any]
+) -> None:
+    ledger = imported(tmp_path, log("tea", 0))
+    stages = [{"relive": {}}, {"export": settings}]
+    with pytest.raises(ConfigError, match=r"beside its log, so (sft|rl) would hold"):
+        run_flow(flow(stages=stages), ledger.storage.url)
 
 
 def test_confirm_does_it_first_and_asks_for_the_user(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from synth.envs.conformance.hostile_turns import hostile_turns
-from synth.envs.echo import SPEC, WORLD
+from synth.envs.echo import SPEC, WORLD, EchoEnv
 from tests.envs.conformance.broken_worlds import (
     CannotCheckWithoutATask,
     CheckChangesTheWorld,
@@ -194,3 +194,15 @@ def test_kinds_of_facts_are_required_free_protected_or_generated():
     found = finding("facts_match_patterns", world(spec=odd))
     assert found.passed is False
     assert "wanted" in found.detail
+
+
+def test_a_task_of_the_world_that_ends_the_process_is_told_and_not_waited_for() -> None:
+    class Begins(EchoEnv):
+        async def reset(self, task):
+            return await asyncio.create_task(self.left())
+
+        async def left(self):
+            raise SystemExit(4)
+
+    found = finding("determinism", world(Begins))
+    assert (found.passed, "raised SystemExit: 4" in found.detail) == (False, True)

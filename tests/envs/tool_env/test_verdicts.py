@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synth.envs.tool_env import Call, Require, Task, ToolEnv, tool
-from synth.envs.tool_env.state import with_gone
+from synth.envs.tool_env.state import held, with_gone
 from synth.schemas.check import Check, CheckResult, Tell
 from synth.schemas.environment import AgentTurn
 from synth.schemas.errors import ConfigError
@@ -78,8 +78,77 @@ def test_an_entry_may_be_required_to_be_gone(removed: str, parts: dict[str, bool
 
 def test_what_was_never_there_is_none() -> None:
     check = Check(required=(Require("notes.z", None).predicate(),), protected=("state/*/*",))
-    assert with_gone(check, {}, {}) == ({"state/now/notes.z": None},) * 2
-    assert with_gone(None, {}, {}) == ({}, {})
+    assert with_gone(check, {}, {}, {}) == (check, *({"state/now/notes.z": None},) * 2)
+
+
+class Desk(ToolEnv):
+    """You look after orders."""
+
+    version, licence = "1", "CC0-1.0"
+
+    def start(self, task: Task | None) -> str:
+        self.orders: dict[str, Any] = {
+            "o1": {"item": "lamp", "of": {"x": 1}},
+            "o2": {"item": "mug"},
+        }
+        self.queue: list[Any] = [["a"], 2]
+        self.empty: dict[str, int] = {}
+        self.told = False
+        return "What shall be done?"
+
+    @tool
+    def cancel(self, order: str) -> str:
+        """Cancel an order."""
+        del self.orders[order]
+        return "Done."
+
+    @tool
+    def blank(self, order: str) -> str:
+        """Leave an order without anything."""
+        self.orders[order] = {}
+        return "Done."
+
+    @tool
+    def mail(self) -> str:
+        """Tell the customer."""
+        self.told = True
+        return "Done."
+
+    def tasks(self, seed: int, count: int) -> list[Task]:
+        wanted = (Require("orders.o1", None), Require("told", True))
+        return [Task.new(self, seed, "Away with o1.", *wanted)]
+
+
+@pytest.mark.parametrize(
+    ("turns", "parts"),
+    [
+        ("", {"required": False, "protected": True}),
+        ("mail", {"required": False, "protected": True}),
+        ("cancel o1", {"required": False, "protected": True}),
+        ("cancel o1, mail", {"required": True, "protected": True}),
+        ("cancel o1, cancel o2, mail", {"required": True, "protected": False}),
+        ("blank o1, mail", {"required": False, "protected": False}),
+    ],
+)
+def test_an_entry_that_holds_others_is_gone_when_it_is_gone(
+    turns: str, parts: dict[str, bool]
+) -> None:
+    async def judged() -> CheckResult:
+        env = opened(Desk)
+        calls = [turn.split() for turn in turns.split(", ")] if turns else []
+        asked = [call(one[0], json.dumps({"order": one[1]} if one[1:] else {})) for one in calls]
+        await played(env, *asked, task=task_of(Desk))
+        return await env.check()
+
+    result = asyncio.run(judged())
+    assert {part.name: part.passed for part in result.parts} == parts
+
+
+def test_what_holds_nothing_is_there() -> None:
+    found = {"empty": {}, "queue": [["a"], 2], "a.b": 1, "c": {"d/e": []}}
+    assert {path.removeprefix("state/now/") for path in held(found)} == {
+        "empty", "queue", "queue.0", "queue.0.0", "queue.1", "a.b", "c", "c.d~1e",
+    }  # fmt: skip
 
 
 class Nosy(Shelf):

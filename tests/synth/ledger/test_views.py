@@ -1,5 +1,8 @@
 """SQL over a ledger: what may be asked, what is seen, and that asking changes nothing."""
 
+import os
+import subprocess
+import sys
 import tempfile
 import uuid
 from collections.abc import Iterator
@@ -179,3 +182,38 @@ def test_adopted_tasks_are_seen_with_their_trajectories(tmp_path: Path) -> None:
         ledger, "SELECT count(*) FROM trajectories JOIN tasks USING (task_id)"
     ).fetchall() == [(1,)]
     assert query(ledger, "SHOW TABLES").fetchall() != []
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_process_that_was_forked_asks_too_and_ends(tmp_path: Path, kept: bool) -> None:
+    """In a process of its own, which other tests gave no threads and no views."""
+    made = Ledger(str(tmp_path / "run"), create=True)
+    made.commit(REF, trajectories=[make_trajectory("a")], tasks=[make_task()])
+    said = subprocess.run(
+        [sys.executable, "-c", FORKED, str(tmp_path / "run"), str(kept)],
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert said.stdout.split() == ["1", "1"]
+    assert said.returncode == 0
+
+
+FORKED = """
+import os, sys
+from synth.ledger import Ledger
+from synth.ledger.views import connect
+def count():
+    with connect(Ledger(sys.argv[1])) as connection:
+        (found,) = connection.execute("SELECT count(*) FROM trajectories_all").fetchone()
+    print(found, flush=True)
+ledger = Ledger(sys.argv[1])
+connect(ledger).execute("FROM trajectories_all")
+if sys.argv[2] == "False":
+    del ledger
+child = os.fork()
+count()
+if child == 0:
+    sys.exit()
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""

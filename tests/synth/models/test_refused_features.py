@@ -114,3 +114,23 @@ def test_without_a_form_nothing_is_added() -> None:
     plain = replace(FORMED, extra={})
     asked(FittingChat(server), (), plain)
     assert server.asked == [plain]
+
+
+def test_lengths_of_lists_are_left_out_where_a_server_takes_none() -> None:
+    def no_lengths(_: Sequence[ToolSchema], sampling: Sampling) -> str | None:
+        return "schema: minItems is not supported" if "minItems" in str(sampling.extra) else None
+
+    steps = {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2}
+    bounded = {"type": "object", "properties": {"steps": steps}}
+    form = {"type": "json_schema", "json_schema": {"name": "x", "schema": bounded}}
+    server = Picky(no_lengths)
+    model = FittingChat(server)
+    for _ in range(2):
+        asked(model, [], replace(FORMED, extra={"response_format": form}))
+    asked(model, [], FORMED)
+    schemas = [one.extra["response_format"]["json_schema"]["schema"] for one in server.asked]
+    left = {
+        "type": "object",
+        "properties": {"steps": {"type": "array", "items": {"type": "string"}}},
+    }
+    assert schemas == [bounded, left, left, {"type": "object"}]

@@ -20,6 +20,8 @@ from synth.schemas.errors import ConfigError
 from synth.schemas.outcome import Outcome
 from synth.schemas.task import Task
 from synth.schemas.trajectory import ToolCall
+from tests.synth.rollout.free_talk import Bar
+from tests.synth.rollout.free_talk import task as talk
 
 
 def task(**settings: Any) -> Task:
@@ -92,6 +94,13 @@ def test_what_the_check_cannot_tell_has_no_reward() -> None:
     environment = RlEnvironment(lambda _, config: Unsure(EchoConfig.model_validate(dict(config))))
     played(environment, task())
     assert (environment.outcome(), environment.reward()) == (Outcome.UNKNOWN, None)
+
+
+def test_nobody_is_shown_what_a_world_leaves_to_a_model_to_say() -> None:
+    environment = RlEnvironment(lambda *_: Bar())
+    for attempt in (lambda: environment.reset(talk()), environment.reward):
+        with pytest.raises(FaultError, match="name a model for it"):
+            attempt()
 
 
 def test_after_the_end_nothing_is_carried_out() -> None:
