@@ -55,8 +55,8 @@ class Relive(Method):
             twice = sorted(WHOLE.intersection(own.get("kinds", ["sft"])))
             if stage.name == "export" and twice:
                 raise ConfigError(
-                    f"relive: a trial done again stands beside its log, so {twice[0]} would hold it "
-                    "twice; export that in a flow without this stage"
+                    f"relive: a trial done again stands beside its log, so {twice[0]} would hold "
+                    "it twice; export that in a flow without this stage"
                 )
 
     def inputs(self, stage: StageContext) -> Sequence[Any]:
