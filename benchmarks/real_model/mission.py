@@ -33,6 +33,7 @@ _FEW_PLANTED = {"samples": 1, "scorer_planted": 3}
 """A coarse bound, of 30 harmless turns."""
 _ONE_TRY = {"attempts": {"n": 1, "memo": True}, "per_task": 1}
 _LARGE: Mapping[str, Mapping[str, Any] | None] = {
+    "reverse_task": None,  # the storeroom's writer is asked in the same form
     "rollout": {"trials": 2, "limits": _TURNS},
     "reflect_retry": _ONE_TRY,
     "critical_step": None,
@@ -46,7 +47,7 @@ WORLDS = (
         {"name": "storeroom:Storeroom", "tasks": 5, "unsaid": 3},
         {
             # each walk fetches something or nothing, and a writer words it, in three tries
-            "reverse_task": {"explorations": 4, "tasks": 1, "windows": 1},
+            "reverse_task": {"explorations": 3, "tasks": 1, "windows": 1},
             "rollout": {"trials": 2, "limits": _TURNS},
             "reflect_retry": {"attempts": {"n": 2, "memo": True}, "per_task": 1},
             "critical_step": {
@@ -84,7 +85,6 @@ AGAIN = replace(WORLDS[0], name="storeroom-again", seed=8)
 luck now and then (two to four chats in each of three runs), and a defect does so twice.
 """
 EVERYWHERE: Mapping[str, Mapping[str, Any]] = {
-    "reverse_task": {"explorations": 1, "tasks": 1, "windows": 1},
     "leaks": _FEW_PLANTED,
     "rubric": {"samples": 1},
 }
