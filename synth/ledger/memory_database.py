@@ -1,5 +1,5 @@
-"""DuckDB's databases in memory: opening one takes 25 ms, adding a catalog to one that is open takes
-one, and each state of a ledger that grows has views of its own.
+"""DuckDB's databases in memory: opening one takes far longer than adding a catalog to one that
+is open, and each state of a ledger that grows has views of its own.
 """
 
 import atexit

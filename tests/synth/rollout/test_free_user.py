@@ -5,6 +5,7 @@ shown that a line was left open.
 import asyncio
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -15,12 +16,23 @@ from synth.models.registry import open_model
 from synth.models.settings import ModelSettings
 from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits
+from synth.rollout.resumption import Resumption
 from synth.rollout.slots import run_slots
-from synth.schemas.environment import AgentTurn
+from synth.rollout.user_lines import UserSimulator
+from synth.schemas.environment import AgentTurn, Response
 from synth.schemas.messages import to_messages
+from synth.schemas.model import Completion
 from synth.schemas.outcome import Fault, Outcome, Termination
 from synth.schemas.policy import Act, Episode, Policy, PolicySpec, View
-from synth.schemas.trajectory import Authorship, ToolCall, Trajectory
+from synth.schemas.trajectory import (
+    Authorship,
+    Observation,
+    SampledBy,
+    Source,
+    ToolCall,
+    Trajectory,
+    Turn,
+)
 from synth.schemas.user import OPEN_LINE, User
 from tests.synth.models.chat_server import ChatServer
 from tests.synth.models.user_brains import said
@@ -112,6 +124,46 @@ def test_it_is_replayed_without_the_model_and_ends_where_the_user_ended_it(tmp_p
     served = msgspec.structs.replace(trial.turns[2], state_key="beer")
     other = msgspec.structs.replace(trial, turns=(*trial.turns[:2], served, *trial.turns[3:]))
     assert not asyncio.run(replay(Bar(), task(), other)).matched
+
+
+def test_a_note_of_the_world_behind_the_last_words_changes_nothing(tmp_path: Path) -> None:
+    class Noted(Bar):
+        async def step(self, turn: AgentTurn) -> Response:
+            response = await super().step(turn)
+            note = () if turn.tool_calls else (Observation("It rains.", Source.ENVIRONMENT),)
+            return msgspec.structs.replace(response, observations=(*response.observations, *note))
+
+    with ChatServer(guest) as server:
+        trial = played(tmp_path, server.url)
+    noted = Observation("It rains.", Source.ENVIRONMENT)
+    turns = [
+        turn
+        if turn.sampled_by is SampledBy.CANNED or turn.tool_calls
+        else msgspec.structs.replace(turn, observations=(*turn.observations, noted))
+        for turn in trial.turns
+    ]
+    again = asyncio.run(replay(Noted(), task(), msgspec.structs.replace(trial, turns=tuple(turns))))
+    assert again.matched, again.first_difference
+
+
+def test_a_talk_is_over_though_the_world_asks_for_more_words() -> None:
+    class Twice:
+        name = "twice"
+
+        def __init__(self) -> None:
+            self.words = iter([f"Thanks. {BYE}", "And?"])
+
+        async def complete(self, *_: Any) -> Completion:
+            return Completion(content=next(self.words))
+
+    user = User(model=Twice(), name="twice", script=Guest())
+    journal: Any = SimpleNamespace(append=lambda _: None)
+    simulator = UserSimulator(
+        user, Episode(Bar(), None, 0, 1), task(), Resumption("s", 0, [], journal), lambda _: None
+    )
+    line = Observation(OPEN_LINE, Source.USER)
+    asyncio.run(simulator.worded([], Turn(1, "Here.", (), (line, line))))
+    assert simulator.ended
 
 
 def test_a_talk_that_nobody_ends_ends_at_the_limit(tmp_path: Path) -> None:
