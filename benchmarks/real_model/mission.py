@@ -34,10 +34,11 @@ _FEW_PLANTED = {"samples": 1, "scorer_planted": 3}
 _ONE_TRY = {"attempts": {"n": 1, "memo": True}, "per_task": 1}
 _LARGE: Mapping[str, Mapping[str, Any] | None] = {
     "reverse_task": None,  # the storeroom's writer is asked in the same form
-    "rollout": {"trials": 2, "limits": _TURNS},
+    "rollout": {"trials": 2, "limits": _TURNS, "ask_twice": False},
     "reflect_retry": _ONE_TRY,
     "critical_step": None,
     "failure_injection": {"per_task": 1, "repairs": 0},
+    "rank_surprisal": None,
     "rubric": None,  # up to 3,000 tokens of log and rules a question
 }
 """Worlds with long prompts."""
@@ -55,7 +56,7 @@ WORLDS = (
             },
             "failure_injection": {
                 "per_task": 1,
-                "strategies": {"natural": 1, "rule": 1, "role": 3},
+                "strategies": {"role": 1},  # one solved trial, and the injector is asked
                 "repairs": 1,
                 "repair_rounds": 1,
             },
@@ -74,9 +75,8 @@ WORLDS = (
         # 4,400 tokens of policy and tools a prompt: as many seconds as all else, with two trials
         {
             **_LARGE,
-            "rollout": {"trials": 1, "limits": {"max_turns": 2}},
+            "rollout": {"trials": 1, "limits": {"max_turns": 2}, "ask_twice": False},
             "leaks": {"samples": 1, "scorer": None},
-            "rank_surprisal": None,
         },
     ),
 )
