@@ -32,6 +32,7 @@ shapes = [
 roles = st.sampled_from(["user", "assistant", "tool", "function", "system", "developer", "critic"])
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.dictionaries(st.sampled_from(shapes), json_value | roles) | json_value, max_size=4)
 )

@@ -63,6 +63,7 @@ def test_bots_that_follow_no_references_solve_the_plain_tasks_alone() -> None:
     assert not any(asyncio.run(solved(task, BOTS["first table"])) for task in tasks())
 
 
+@pytest.mark.slow
 def test_every_task_has_five_near_misses_that_can_be_run_and_are_wrong() -> None:
     assert all(len(list(wrong_slips(task))) >= 5 for task in tasks(6))
 

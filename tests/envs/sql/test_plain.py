@@ -14,6 +14,7 @@ def plain(count: int = 12) -> list[Task]:
     return list(tasks(count, kinds=("question",), **PLAIN))
 
 
+@pytest.mark.slow
 def test_a_plain_question_names_a_table_and_columns_of_the_schema_and_nothing_else() -> None:
     forms = set()
     for task in plain():

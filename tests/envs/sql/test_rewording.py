@@ -22,6 +22,7 @@ SET, REMOVE = (
 )
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000))
 def test_what_is_drawn_and_said_is_understood_politely_and_otherwise_not(seed: int) -> None:
     drawing = Drawing(TaskDatabases(SOURCE, 4, 1), 1.0, random.Random(seed))

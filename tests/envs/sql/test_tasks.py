@@ -104,6 +104,7 @@ def test_another_goal_in_the_same_task_is_not_solved() -> None:
         assert not expert(swapped), (task.goal, other.goal)
 
 
+@pytest.mark.slow
 def test_a_goal_of_other_words_is_not_understood() -> None:
     for goal in ("Qx zvv blorp.", "", "How many are there?", tasks(FEW)[0].goal[::-1]):
         task = tasks(FEW)[0]

@@ -112,6 +112,7 @@ def test_always_complying_passes_no_task_with_a_refusal() -> None:
     ] == []
 
 
+@pytest.mark.slow
 def test_nothing_done_and_nothing_said_passes_nothing() -> None:
     async def untouched(task: Task) -> bool:
         return (await (await started(task)).env.check()).passed

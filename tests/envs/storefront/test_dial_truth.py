@@ -328,6 +328,7 @@ def test_stale_events_are_as_many_as_was_asked_for() -> None:
     } == {1}
 
 
+@pytest.mark.slow
 def test_a_dial_that_one_world_cannot_have_is_refused_in_one_line() -> None:
     settings = {
         **only("ambiguous"),

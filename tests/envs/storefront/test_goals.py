@@ -19,6 +19,7 @@ def tasks() -> Sequence[Task]:
     return WORLD.make_tasks({}, 61, 400)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_tasks_and_a_longer_list_starts_with_the_shorter() -> None:
     assert WORLD.make_tasks({}, 61, 30) == tasks()[:30]
     assert WORLD.make_tasks({}, 62, 30) != tasks()[:30]
@@ -146,6 +147,7 @@ def test_the_stated_requests_hold_no_id_that_the_goal_does_not_say() -> None:
         )
 
 
+@pytest.mark.slow
 def test_settings_bound_the_operations() -> None:
     assert {
         task.difficulty["operations"] for task in WORLD.make_tasks({"operations": [3, 4]}, 1, 60)
@@ -195,6 +197,7 @@ def test_what_is_asked_for_its_price_is_spoken_of_in_no_other_request() -> None:
         ), task.goal
 
 
+@pytest.mark.slow
 def test_minds_change_only_where_the_customer_is_asked_before_a_write() -> None:
     few = WORLD.make_tasks(
         {"rules_in_force": 3, "enforced_share": 0.3, "changes_of_mind": 1}, 64, 40

@@ -44,6 +44,7 @@ def apart(one: Task, other: Task) -> dict[str, tuple[Any, Any]]:
     }
 
 
+@pytest.mark.slow
 def test_every_refused_task_has_an_eligible_twin_with_the_same_words_and_split() -> None:
     assert len(pairs()) >= 90
     for refused, eligible in pairs():

@@ -41,6 +41,7 @@ def by_template() -> dict[str, Counter[tuple[tuple[str, object], ...]]]:
     return answers
 
 
+@pytest.mark.slow
 def test_the_most_frequent_answer_to_a_question_is_right_at_most_one_time_in_five() -> None:
     questions = {
         name: answers

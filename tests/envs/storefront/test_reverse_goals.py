@@ -100,6 +100,7 @@ def test_what_was_done_is_a_task_that_the_expert_solves_and_no_mutant_of_its_sol
     assert alive == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", TOOL_OF)
 def test_what_a_tool_refused_by_a_rule_is_a_request_that_the_expert_denies(rule: str) -> None:
     async def try_out() -> tuple[Task, list[bool], list[str], tuple[int, list[str]]]:

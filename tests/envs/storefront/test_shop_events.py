@@ -204,6 +204,7 @@ def test_the_lag_is_declared_in_the_description_of_the_tool() -> None:
     assert "lags" in at_once(play())
 
 
+@pytest.mark.slow
 def test_the_shop_overtakes_the_expert_who_then_denies() -> None:
     tasks = [
         t

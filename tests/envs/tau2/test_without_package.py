@@ -16,6 +16,7 @@ UNRELATED = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", [WITHOUT, UNRELATED], ids=["none", "another_of_the_name"])
 def test_the_list_of_worlds_names_the_commands_that_install_it(code: str) -> None:
     environment = {**os.environ, "COLUMNS": "300"}

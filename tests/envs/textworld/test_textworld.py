@@ -142,6 +142,7 @@ META = ("save", "quit", "restart", "script", "look. save", "chest then quit", "a
 NASTY = (*META, "a\x00b", "\x1b[2J", "box\nquit", "\ud800", "x" * 5000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", [tool["function"]["name"] for tool in TOOLS])
 def test_nothing_but_the_games_own_names_reaches_the_interpreter(
     tool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -171,6 +172,7 @@ def test_nothing_but_the_games_own_names_reaches_the_interpreter(
     assert list(tmp_path.iterdir()) == [], "save and script write files"
 
 
+@pytest.mark.slow
 def test_things_elsewhere_or_hidden_are_answered_as_things_that_do_not_exist() -> None:
     for task in tasks(2):
 

@@ -24,6 +24,7 @@ def said(*words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("command", "name"), [("envs", "textworld"), ("doctor", "NAME")])
 def test_the_lists_name_the_command_that_installs_it(command: str, name: str) -> None:
     answer = said(command)

@@ -133,6 +133,7 @@ def test_a_flow_plays_it_by_expert_and_at_random_filters_and_exports(tmp_path: P
     assert reports["rollout"]["outcomes"] == {"truncated": 6}, said
 
 
+@pytest.mark.slow
 def test_the_conformance_suite_passes_it_whole():
     findings = asyncio.run(conformance(world_of(Shelf), {}, seed=7, tasks=4))
     unasked = {finding.name for finding in findings if finding.passed is not True}

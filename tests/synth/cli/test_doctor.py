@@ -5,6 +5,8 @@ import subprocess
 import tomllib
 from pathlib import Path
 
+import pytest
+
 from synth.api.machine import EXTRAS
 from tests.flow_files import SYNTH
 
@@ -27,6 +29,7 @@ def lines(done: "subprocess.CompletedProcess[str]") -> dict[str, str]:
     return {line.split()[0]: line[11:] for line in done.stdout.splitlines()}
 
 
+@pytest.mark.slow
 def test_every_thing_has_one_line_and_nothing_is_left_behind(tmp_path: Path) -> None:
     done = doctor(tmp_path, SYNTH_STATE_DIR=str(tmp_path / "state"))
     assert done.returncode == 0, done.stdout
@@ -49,6 +52,7 @@ def test_every_thing_has_one_line_and_nothing_is_left_behind(tmp_path: Path) -> 
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_journals_that_cannot_be_written_are_told_with_the_way_out(tmp_path: Path) -> None:
     done = doctor(tmp_path, SYNTH_STATE_DIR="/proc/nowhere")
     assert done.returncode == 1

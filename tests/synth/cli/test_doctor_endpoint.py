@@ -253,6 +253,7 @@ REFUSALS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("arguments", "said"), REFUSALS)
 def test_what_the_user_must_mend_is_one_line_and_exit_code_2(
     arguments: list[str], said: str

@@ -232,6 +232,7 @@ def read_otherwise(tree: ast.AST) -> Iterator[ast.Attribute]:
             yield node
 
 
+@pytest.mark.slow
 def test_no_second_place_reads_benchmarks_splits_or_decisions() -> None:
     files = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))]
     files += [ROOT / name for name in STAGES]

@@ -87,6 +87,7 @@ def test_a_new_question_would_be_seen() -> None:
     assert _asking(tree) == {"g"}
 
 
+@pytest.mark.slow
 def test_what_each_role_makes_of_each_dressing_is_what_the_docs_show() -> None:
     outcomes = {(role, dressing): what for role, dressing, what in matrix()}
     for (role, dressing), what in outcomes.items():

@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from synth.engine.runs.summary import summary_lines
 from synth.report.browser.stand_ins import StandIns
 from synth.report.sections import roles
@@ -69,6 +71,7 @@ def drawing() -> Brain:
     return lambda body: called("echo", {"text": f"{next(drawn)}"})
 
 
+@pytest.mark.slow
 def test_a_server_that_draws_at_temperature_0_is_told(tmp_path: Path) -> None:
     told = lines(tmp_path / "draws", drawing(), temperature=0)
     assert re.fullmatch(

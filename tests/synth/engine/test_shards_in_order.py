@@ -50,6 +50,7 @@ class InAnyOrder(Numbers):
     at_once: ClassVar[int | None] = 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "place"), [("InOrder", 0), ("InAnyOrder", 2)])
 def test_what_another_worker_has_in_hand_is_waited_for_only_where_shards_have_an_order(
     kind: str, place: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

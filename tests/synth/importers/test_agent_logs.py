@@ -127,6 +127,7 @@ def test_content_tells_the_format(name: str) -> None:
     assert all(isinstance(entry, Imported) for entry in read(packed(LOGS[name]), "auto"))
 
 
+@pytest.mark.slow
 @settings(max_examples=250)
 @given(data=st.data())
 def test_any_value_in_any_place_is_read_or_named(data: st.DataObject) -> None:

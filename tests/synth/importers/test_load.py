@@ -297,6 +297,7 @@ WHOLE = f"[{','.join(json.dumps(chat(q), ensure_ascii=False) for q in ('ä', 'b'
 PACKED = gzip.compress(WHOLE, mtime=0)
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(
     blob=st.sampled_from([WHOLE, PACKED, "\n".join(LINES).encode()]),

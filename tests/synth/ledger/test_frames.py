@@ -49,6 +49,7 @@ def test_a_frame_has_the_rows_and_types_of_the_view(ledger: Ledger, every: bool)
         assert rows.sort(order).equals(view.sort(order)), table
 
 
+@pytest.mark.slow
 def test_a_frame_may_be_read_when_the_ledger_has_grown_and_its_views_are_gone(
     ledger: Ledger,
 ) -> None:

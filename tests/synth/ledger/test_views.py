@@ -184,6 +184,7 @@ def test_adopted_tasks_are_seen_with_their_trajectories(tmp_path: Path) -> None:
     assert query(ledger, "SHOW TABLES").fetchall() != []
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.parametrize("kept", [False, True])

@@ -95,6 +95,7 @@ def test_calls_on_connections_that_stay_do_not_ask_what_is_served() -> None:
         drive([server], scene, max_in_flight=16)
 
 
+@pytest.mark.slow
 def test_a_queue_that_a_server_no_longer_shows_does_not_hold_the_room_down() -> None:
     now = [0.0]
 

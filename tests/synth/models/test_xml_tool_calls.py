@@ -73,6 +73,7 @@ def found(text: str, *tools: dict[str, Any]) -> list[tuple[str, Any]]:
     return [(call.name, call.parsed()) for call in recover_tool_calls(text, tools).calls]
 
 
+@pytest.mark.slow
 @given(st.lists(calls(), min_size=1, max_size=3, unique_by=lambda call: call[0]), PLAIN, PLAIN)
 def test_calls_as_the_template_writes_them_are_recovered_with_their_types(
     made: list[tuple[str, dict[str, Any], dict[str, Any]]], before: str, after: str

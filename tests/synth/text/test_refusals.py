@@ -24,6 +24,7 @@ def test_of_other_sets_at_least_what_was_measured_is_found(words: str, least: in
     assert sum(map(refuses, SETS[words])) >= least
 
 
+@pytest.mark.slow
 def test_of_wordings_by_outsiders_most_are_found_and_few_near_misses() -> None:
     for name in ("fifth", "sixth", "seventh", "eighth", "ninth"):
         assert sum(map(refuses, SETS[name])) >= 0.88 * len(SETS[name]), name

@@ -97,6 +97,7 @@ def test_with_eight_trials_outcomes_that_are_noise_are_ranked_as_noise() -> None
     assert 0.45 <= one_by_one(noise(8)).auroc <= 0.55
 
 
+@pytest.mark.slow
 def test_with_four_trials_only_pairs_scored_by_the_same_donors_rank_noise_as_noise() -> None:
     graphs = noise(4)
     assert 0.45 <= in_pairs(graphs).auroc <= 0.55

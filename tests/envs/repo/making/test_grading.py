@@ -51,6 +51,7 @@ def test_tools_that_were_changed_are_refused(tmp_path: Path) -> None:
         unchanged_tools(tmp_path / "other")
 
 
+@pytest.mark.slow
 def test_a_refused_call_leaves_no_folder(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     wanted = WantedTasks(folders={"lib": tmp_path / "empty"}, tasks=1)

@@ -38,6 +38,7 @@ def test_no_benchmark_draws_from_any_of_them() -> None:
     assert len({one for known in data_file("repo/benchmarks").values() for one in known}) >= 30
 
 
+@pytest.mark.slow
 def test_an_archive_of_another_hash_is_not_taken(tmp_path: Path) -> None:
     """It is not in the folder by its hash, and pip, which looks nowhere here, has none."""
     (tmp_path / "boltons-26.2.0.tar.gz").write_bytes(b"another")

@@ -181,6 +181,7 @@ _PART = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(_PART | _VALUES, max_size=6))
 @settings(max_examples=100, deadline=None)
 def test_no_part_is_lost_between_the_steps(parts: list[Any]) -> None:

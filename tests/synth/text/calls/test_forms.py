@@ -86,6 +86,7 @@ def test_a_call_that_is_cut_off_in_its_arguments_is_told(form: Write) -> None:
     assert "tool_call_unread" in reply(text[:at]).repairs
 
 
+@pytest.mark.slow
 @given(st.sampled_from(sorted(JSON_FORMS)), st.dictionaries(SAID, VALUES, max_size=3))
 def test_arguments_come_back_whatever_they_are(name: str, arguments: dict[str, Any]) -> None:
     keywords = {f"k{at}": value for at, value in enumerate(arguments.values())}
@@ -98,6 +99,7 @@ def test_arguments_come_back_whatever_they_are(name: str, arguments: dict[str, A
     assert made(reply(text)) == [("get_weather", given_)]
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.sampled_from(
