@@ -10,6 +10,7 @@ import io
 import json
 import sys
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from synth.importers.chats.words import COLUMNS, NAMES
@@ -27,6 +28,9 @@ _HEADS = {*NAMES, *(name for names in COLUMNS.values() for name in names), "inpu
 """Names by one of which the first line of a CSV is known."""
 
 
+_BETWEEN = (",", ";", "\t")
+
+
 def table_kind(head: bytes, *, loose: bool = False) -> str | None:
     """`parquet`, `arrow`, `stream`, `csv`, or None where the first bytes are none of these;
     `loose`: any line of names is the head of a CSV.
@@ -36,10 +40,15 @@ def table_kind(head: bytes, *, loose: bool = False) -> str | None:
         return binary
 
     first = head.split(b"\n", 1)[0].decode("utf-8", "replace").lstrip("\ufeff").strip()
-    if first.startswith(("{", "[")) or "," not in first:
+    if first.startswith(("{", "[")) or not any(one in first for one in _BETWEEN):
         return None
-    names = next(csv.reader([first]), [])
+    names = next(csv.reader([first], delimiter=_between(first)), [])
     return "csv" if loose or {name.strip() for name in names} & _HEADS else None
+
+
+def _between(first: str) -> str:
+    """What stands between the cells of a table, by its line of names."""
+    return max(_BETWEEN, key=first.count)
 
 
 def rows(file: Unpacked, kind: str, settings: ImportSettings) -> Iterator[Record | Rejection]:
@@ -167,7 +176,9 @@ def _csv(file: Unpacked) -> Iterator[Object]:
     csv.field_size_limit(min(sys.maxsize, 1 << 31))
     with file.open() as stream:
         text = io.TextIOWrapper(stream, "utf-8-sig", newline="")
-        for row in csv.DictReader(text, strict=True):
+        names = text.readline()
+        reader = csv.DictReader(chain([names], text), delimiter=_between(names), strict=True)
+        for row in reader:
             file.read = min(file.size, file.read + sum(len(cell or "") for cell in row.values()))
             yield {key: _cell(cell) for key, cell in row.items() if key is not None and cell}
 

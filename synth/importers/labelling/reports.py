@@ -1,11 +1,12 @@
 """Reports of harnesses as rows of labels: SWE-bench, Harbor, Terminal-Bench, tau-bench, tau2."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from synth.importers.chats.columns import names_of
 from synth.importers.labelling.annotations import annotation, is_annotation
-from synth.importers.labelling.rows import SAYS, LabelRow, generic
+from synth.importers.labelling.rows import KEYS, SAYS, LabelRow, generic
 from synth.importers.records import (
     Imported,
     ImportSettings,
@@ -14,6 +15,7 @@ from synth.importers.records import (
     inside,
     is_object,
 )
+from synth.importers.verdicts import is_verdict_word, verdict
 
 _LISTS = ("results", "rows", "data", "labels", "annotations", "trials", "trial_results")
 
@@ -40,6 +42,10 @@ def label_rows(record: Record, settings: ImportSettings) -> Iterator[LabelRow | 
     elif _is_map(value):
         for name, one in value.items():
             yield _named(record.part(name, one), name)
+    elif _is_map_of_rows(value):
+        for name, one in value.items():
+            part = record.part(name, one)
+            yield generic(part, settings, (name,))
     else:
         yield generic(record, settings)
 
@@ -64,7 +70,8 @@ def _swe_run(record: Record) -> Iterator[LabelRow]:
         (("submitted_ids", "completed_ids", "applied", "generated", "with_logs"), False, None),
         (("unresolved_ids", "unresolved", "empty_patch_ids", "no_generation"), False, None),
         (("incomplete_ids",), None, "not submitted"),
-        (("error_ids", "test_errored", "test_timeout"), None, "the harness broke"),
+        (("error_ids", "failed_ids", "test_errored", "test_timeout"), None, "the harness broke"),
+        (("pending_ids",), None, "not judged yet"),
         (("resolved_ids", "resolved"), True, None),
     ):
         for key in keys:
@@ -73,7 +80,15 @@ def _swe_run(record: Record) -> Iterator[LabelRow]:
                     told[name] = (success, why)
 
     for name, (success, why) in told.items():
-        yield _verdict(record.part(name, name), name, success, no_verdict=why)
+        keys = (name, *_instance(name))
+        said = record.part(name, name)
+        yield LabelRow(record=said, keys=keys, success=success, no_verdict=why)
+
+
+def _instance(name: str) -> Iterator[str]:
+    """What Multi-SWE-bench's trajectories call the instance that its reports call `org/repo:pr-1`."""
+    if found := re.fullmatch(r"([\w.-]+)/([\w.-]+):pr-(\d+)", name):
+        yield f"{found[1]}__{found[2]}-{found[3]}"
 
 
 def _is_swe_instances(value: Any) -> bool:
@@ -152,13 +167,29 @@ def _is_map(value: Any) -> bool:
     return (
         isinstance(value, Mapping)
         and len(value) > 0
-        and all(isinstance(one, bool | int | float) for one in value.values())
+        and all(_is_said(one) for one in value.values())
         and not any(key in SAYS for key in value)
+    )
+
+
+def _is_said(value: Any) -> bool:
+    return isinstance(value, bool | int | float) or (
+        isinstance(value, str) and is_verdict_word(value)
+    )
+
+
+def _is_map_of_rows(value: Any) -> bool:
+    """An object of rows by name (`{"run-1": {"passed": true}}`), of which none names itself."""
+    return (
+        isinstance(value, Mapping)
+        and len(value) > 0
+        and all(isinstance(one, dict) and any(key in SAYS for key in one) for one in value.values())
+        and not any(key in (*SAYS, *KEYS) for key in value)
     )
 
 
 def _named(record: Record, name: str) -> LabelRow:
     value = record.value
-    if isinstance(value, bool):
-        return LabelRow(record=record, keys=(name,), success=value)
+    if isinstance(value, bool | str):
+        return LabelRow(record=record, keys=(name,), success=verdict(value))
     return LabelRow(record=record, keys=(name,), reward=float(value))

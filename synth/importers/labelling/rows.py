@@ -11,7 +11,7 @@ from synth.importers.chats.words import NAMES, VERDICTS
 from synth.importers.records import ImportedLabel, ImportSettings, Object, Record, is_object
 from synth.importers.verdicts import verdict
 
-_KEYS = (*NAMES, "key", "trajectory", "traj", "episode", "filename", "file_name")
+KEYS = (*NAMES, "key", "trajectory", "traj", "episode", "filename", "file_name")
 _REWARD = ("reward", "rewards", "score")
 SAYS = frozenset((*VERDICTS, *_REWARD))
 """Names of columns that say something of a trajectory."""
@@ -59,16 +59,17 @@ class LabelRow(msgspec.Struct, kw_only=True):
         return (self.success, self.reward, self.split, self.steps, self.no_verdict, self.marks)
 
 
-def generic(record: Record, settings: ImportSettings) -> LabelRow:
-    """A row with the usual names of columns, or the one that the settings name for its verdict.
-    Raises `ValueError` for one that names no trajectory,
-    or says nothing of it.
+def generic(record: Record, settings: ImportSettings, named_by: tuple[str, ...] = ()) -> LabelRow:
+    """A row with the usual names of columns, or the one that the settings name for its verdict;
+    `named_by` names its trajectory from without. Raises `ValueError` for one that names none, or
+    says nothing of it.
     """
     if not isinstance(record.value, dict):
         raise ValueError(f"a label is {type(record.value).__name__}, no object")
 
     value = _opened(record.value)
-    keys = tuple(dict.fromkeys(str(value[key]) for key in _KEYS if _is_name(value.get(key))))
+    own = (_name(value.get(key)) for key in KEYS)
+    keys = (*named_by, *dict.fromkeys(name for name in own if name))
     pattern = value.get("pattern")
     place = next(
         (f"{sign}{value[key]}" for key, sign in _PLACES if _whole(value.get(key)) is not None), None
@@ -76,7 +77,7 @@ def generic(record: Record, settings: ImportSettings) -> LabelRow:
     if place is not None:  # one record of a file that holds several
         keys = (*(f"{one}#{place}" for one in keys), *keys)
     if not keys and not isinstance(pattern, str):
-        raise ValueError(f"a label names no trajectory: none of {', '.join(_KEYS[:6])}, ..., path")
+        raise ValueError(f"a label names no trajectory: none of {', '.join(KEYS[:6])}, ..., path")
 
     step = _own_step(value)
     row = LabelRow(record=record, keys=keys, pattern=pattern, trial=_whole(value.get("trial")))
@@ -92,6 +93,8 @@ def generic(record: Record, settings: ImportSettings) -> LabelRow:
     told = [key for key in named if value.get(key) is not None]
     row.success = verdict(value[told[0]], told[0]) if told else None
     row.column = told[0] if told else None
+    if value.get("error_eval") is True:  # OpenHands' report of an evaluation that broke
+        row.success, row.no_verdict = None, "the harness broke"
     row.reward = _reward(value)
     row.split = value["split"] if isinstance(value.get("split"), str) and value["split"] else None
     row.steps = tuple(steps(next((value[key] for key in _STEPS if value.get(key)), None)))
@@ -116,8 +119,11 @@ def _is_object(key: str, value: Any) -> bool:
     return isinstance(value, dict) and key not in (*_REWARD, *_STEPS)
 
 
-def _is_name(value: Any) -> bool:
-    return isinstance(value, str | int) and not isinstance(value, bool) and value != ""
+def _name(value: Any) -> str | None:
+    """A name as text; pandas writes whole numbers as fractions where a row of them is empty."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else None
 
 
 def _whole(value: Any) -> int | None:

@@ -144,7 +144,10 @@ def _goal(about: Object) -> str | None:
 
 
 def _resolved(about: Object) -> bool | None:
-    """The verdict of an evaluation, where its report stands in the record."""
+    """The verdict of an evaluation, where its report stands in the record and it did not break."""
+    broke = ("report.error_eval", "test_result.report.error_eval", "test_result.error_eval")
+    if any(inside(about, path) is True for path in broke):
+        return None
     paths = (
         *("resolved", "report.resolved", "test_result.report.resolved"),
         *("test_result.resolved", "fine_grained_report.resolved"),

@@ -158,6 +158,7 @@ def test_actions_of_one_response_are_one_turn_and_an_error_answers_its_call(tmp_
         ({"test_result": {"report": {"resolved": True}}}, "success"),
         ({"report": {"resolved": False}}, "failure"),
         ({"test_result": {"git_patch": "x"}}, "unknown"),
+        ({"test_result": {"report": {"resolved": False, "error_eval": True}}}, "unknown"),
         ({"error": "AgentStuckInLoopError: stuck"}, "truncated"),
         ({"error": "connection reset"}, "invalid"),
     ],
