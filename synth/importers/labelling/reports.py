@@ -80,13 +80,13 @@ def _swe_run(record: Record) -> Iterator[LabelRow]:
                     told[name] = (success, why)
 
     for name, (success, why) in told.items():
-        keys = (name, *_instance(name))
+        called = (name, *_instance(name))
         said = record.part(name, name)
-        yield LabelRow(record=said, keys=keys, success=success, no_verdict=why)
+        yield LabelRow(record=said, keys=called, success=success, no_verdict=why)
 
 
 def _instance(name: str) -> Iterator[str]:
-    """What Multi-SWE-bench's trajectories call the instance that its reports call `org/repo:pr-1`."""
+    """What Multi-SWE-bench's trajectories call an instance: its reports say `org/repo:pr-1`."""
     if found := re.fullmatch(r"([\w.-]+)/([\w.-]+):pr-(\d+)", name):
         yield f"{found[1]}__{found[2]}-{found[3]}"
 

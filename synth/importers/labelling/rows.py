@@ -88,19 +88,25 @@ def generic(record: Record, settings: ImportSettings, named_by: tuple[str, ...] 
         row.steps = (step,)
         return row
 
-    stated = settings.columns.get("success")
-    named = (stated,) if stated is not None and stated in value else VERDICTS
-    told = [key for key in named if value.get(key) is not None]
-    row.success = verdict(value[told[0]], told[0]) if told else None
-    row.column = told[0] if told else None
-    if value.get("error_eval") is True:  # OpenHands' report of an evaluation that broke
-        row.success, row.no_verdict = None, "the harness broke"
+    told = _judge(row, value, settings)
     row.reward = _reward(value)
     row.split = value["split"] if isinstance(value.get("split"), str) and value["split"] else None
     row.steps = tuple(steps(next((value[key] for key in _STEPS if value.get(key)), None)))
     if not told and row.reward is None and row.split is None and not row.steps:
         raise ValueError("a label says nothing: no success, reward, split or steps")
     return row
+
+
+def _judge(row: LabelRow, value: Object, settings: ImportSettings) -> bool:
+    """Sets the row's verdict; whether one of its columns says any."""
+    stated = settings.columns.get("success")
+    named = (stated,) if stated is not None and stated in value else VERDICTS
+    told = next((key for key in named if value.get(key) is not None), None)
+    if told is not None:
+        row.success, row.column = verdict(value[told], told), told
+    if value.get("error_eval") is True:  # OpenHands' report of an evaluation that broke
+        row.success, row.no_verdict = None, "the harness broke"
+    return told is not None
 
 
 def _opened(value: Object, depth: int = 2) -> Object:
