@@ -70,6 +70,15 @@ def _is_message(value: Any) -> bool:
         return False
 
 
+def answer_of(value: dict[str, Any]) -> Any:
+    """What a record says in answer to its `prompt`: its `completion`, or a `response` of words or
+    messages; None where it has none.
+    """
+    response = value.get("response")
+    words = isinstance(response, str) or is_chat(parsed(response))
+    return value.get("completion", response if words else None)
+
+
 def parsed(value: Any) -> Any:
     """A value, or what its text says where that is JSON: of a list, each of its texts."""
     if isinstance(value, str):

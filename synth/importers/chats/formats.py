@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from synth.importers.attempt import in_order
-from synth.importers.chats.columns import chat_of, is_chat, parsed
+from synth.importers.chats.columns import answer_of, chat_of, is_chat, parsed
 from synth.importers.chats.envelopes import unwrapped
 from synth.importers.chats.record import chats
 from synth.importers.frameworks.ui_messages import recognises_message
@@ -83,7 +83,7 @@ def _is_compared(value: Any) -> bool:
         return bool(prompt) or chat_of(value) is not None or is_chat(parsed(value["chosen"]))
     if isinstance(prompt, str) and prompt:  # both as texts
         return isinstance(value.get("completion"), str)
-    return is_chat(prompt) and value.get("completion") is not None
+    return is_chat(prompt) and answer_of(value) is not None
 
 
 def _is_openai(value: Any) -> bool:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from synth.importers.agents.swe_runs import swe_benchmark
 from synth.importers.attempt import OPEN_END, End, count_labels, end_of, entry
-from synth.importers.chats.columns import chat_of, column, messages_of, parsed
+from synth.importers.chats.columns import answer_of, chat_of, column, messages_of, parsed
 from synth.importers.chats.dialogue import dialogue
 from synth.importers.chats.tools import tools_in_text, tools_of
 from synth.importers.chats.words import ENDS
@@ -49,8 +49,8 @@ def chats(record: Record, settings: ImportSettings, *, name: str) -> Found:
         return _compared(record, settings, sides, before or chat_of(value) or [], name)
     if _is_dict(value) and isinstance(parsed(value.get("step_messages")), list):
         return _steps(record, settings, name)
-    if before is not None and value.get("completion") is not None:
-        messages = [*_context(before), *_side(value["completion"])]
+    if before is not None and (answer := answer_of(value)) is not None:
+        messages = [*_context(before), *_side(answer)]
         label = value.get("label", value.get("kto_tag"))
         marks = [ImportedLabel(PREFERRED, float(label))] if isinstance(label, bool) else []
         return _chat(record, messages, settings, name=name, marks=marks)

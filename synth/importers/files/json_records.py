@@ -1,5 +1,5 @@
-"""A stream of bytes -> JSON records: one per line, the elements of an array, or one document; told
-apart by content.
+"""A stream of bytes -> JSON records: one per line, the elements of an array, one document, or
+objects one after the other; told apart by content.
 
 Memory is bounded by one record. A broken line is a rejection of that line; an array or a document
 whose text is broken is a rejection of the whole file.
@@ -11,18 +11,15 @@ from collections.abc import Iterator
 from itertools import count
 
 from synth.importers.files.decompression import Unpacked
-from synth.importers.files.json_value import NEVER_WHOLE, record_at, value_at, why
+from synth.importers.files.json_value import record_at, value_at, why
+from synth.importers.files.json_window import CHUNK, DECODER, SPACE, JsonWindow
 from synth.importers.files.tables import rows, table_kind
 from synth.importers.nearest import other_kind
 from synth.importers.records import WHOLE, ImportSettings, Record, Rejection, is_object
 
 _LINES_TRIED = 20
 """Lines that are looked at to tell one record per line from a document."""
-_SPACE = " \t\r\n"
 _UTF16_32 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
-_DECODER = codecs.getincrementaldecoder("utf-8")
-_CHUNK = 1 << 20
-"""Bytes that are read at once, and of the head by which the three forms are told apart."""
 
 
 def records(
@@ -35,9 +32,9 @@ def records(
 
     with file.open() as stream:
         number, at = _start(stream)
-        head = stream.peek(_CHUNK)
+        head = stream.peek(CHUNK)
         # incremental, since the head may end within a character
-        text = _DECODER("surrogateescape").decode(head)
+        text = DECODER("surrogateescape").decode(head)
 
         kind = table_kind(head, loose=loose)
 
@@ -52,19 +49,19 @@ def records(
         elif _is_lines(text, ends=at + len(head) >= file.size):
             yield from _lines(stream, file, number, at, limit)
         elif text.startswith("["):
-            yield from _array(_Window(stream), file, limit)
+            yield from _array(JsonWindow(stream), file, limit)
         else:
-            yield _document(stream, whole, limit)
+            yield from _objects(stream, file, limit)
 
 
 def _start(stream: io.BufferedReader) -> tuple[int, int]:
     """Reads up to the first byte that is no white space; the number of its line, and its place."""
     number, at = 1, 0
-    if stream.peek(_CHUNK).startswith(codecs.BOM_UTF8):
+    if stream.peek(CHUNK).startswith(codecs.BOM_UTF8):
         at = len(stream.read(len(codecs.BOM_UTF8)))
 
-    while head := stream.peek(_CHUNK):
-        blank = stream.read(len(head) - len(head.lstrip(_SPACE.encode())))
+    while head := stream.peek(CHUNK):
+        blank = stream.read(len(head) - len(head.lstrip(SPACE.encode())))
         number, at = number + blank.count(b"\n"), at + len(blank)
         if len(blank) < len(head):
             break
@@ -81,12 +78,12 @@ def _is_lines(head: str, *, ends: bool) -> bool:
     """
     first, *rest = head.split("\n", _LINES_TRIED)
     # a message as first element shows an array to be one chat, and no list of records
-    message, _ = value_at(first[1:].lstrip(_SPACE))
+    message, _ = value_at(first[1:].lstrip(SPACE))
     is_chat = first.startswith("[") and is_object(message, role=str)
     follows = any(line.strip() for line in rest)
 
     # pretty-printed: its inner lines may be whole values, and are no records
-    if first.strip(_SPACE) in ("{", "["):
+    if first.strip(SPACE) in ("{", "["):
         return False
 
     if _is_whole(first) or not (rest or ends):  # or a first line longer than the head
@@ -112,11 +109,11 @@ def _lines(
 
         if len(line) > limit and not line.endswith(b"\n"):
             while line and not line.endswith(b"\n"):
-                line = stream.readline(_CHUNK)
+                line = stream.readline(CHUNK)
                 at += len(line)
 
             yield record.rejected("record_too_large", f"more than {limit} bytes")
-        elif text := line.decode("utf-8", "surrogateescape").strip(_SPACE):
+        elif text := line.decode("utf-8", "surrogateescape").strip(SPACE):
             yield _only(text, record)
 
         file.read = at
@@ -125,69 +122,65 @@ def _lines(
 def _document(stream: io.BufferedReader, whole: Record, limit: int) -> Record | Rejection:
     """The one value of a file."""
     text = stream.read(limit + 1).decode("utf-8", "surrogateescape")
+    return _bounded(text, limit, whole) or _only(text.rstrip(SPACE), whole)
+
+
+def _bounded(text: str, limit: int, whole: Record) -> Rejection | None:
     if len(text) > limit:
         return whole.rejected("record_too_large", f"one JSON value of more than {limit} bytes")
 
-    return _only(text.rstrip(_SPACE), whole)
+    return None
+
+
+def _objects(stream: io.BufferedReader, file: Unpacked, limit: int) -> Iterator[Record | Rejection]:
+    """The one value of a file, or its objects one after the other, as exporters that indent print
+    them.
+    """
+    whole = file.record(WHOLE)
+    text = stream.read(limit + 1).decode("utf-8", "surrogateescape")
+    found, end = record_at(text, 0, whole)
+
+    if end is not None and text[end:].lstrip(SPACE).startswith("{"):
+        with file.open() as again:
+            _start(again)
+            yield from _one_after_another(JsonWindow(again), file, limit)
+    else:
+        yield _bounded(text, limit, whole) or _alone(found, end, text.rstrip(SPACE), whole)
+
+
+def _one_after_another(
+    window: JsonWindow, file: Unpacked, limit: int
+) -> Iterator[Record | Rejection]:
+    """Objects with nothing but white space between them; what is broken ends the file."""
+    for index in count():
+        if not window.sign():
+            return
+
+        found, end = window.element(file.record(str(index)), limit)
+        file.read = window.dropped + (window.at if end is None else end)
+
+        yield found
+        if end is None:
+            return
+
+        window.at = end
 
 
 def _only(text: str, record: Record) -> Record | Rejection:
     """The record of a text that must hold nothing else."""
-    found, end = record_at(text, 0, record)
+    return _alone(*record_at(text, 0, record), text, record)
+
+
+def _alone(
+    found: Record | Rejection, end: int | None, text: str, record: Record
+) -> Record | Rejection:
     if isinstance(found, Record) and end != len(text):
         return record.rejected(why(text), f"text after the value at character {end}")
 
     return found
 
 
-class _Window:
-    """The text of a stream from the element under way on, which begins `at` a place in it."""
-
-    def __init__(self, stream: io.BufferedReader) -> None:
-        self._stream, self._decoder = stream, _DECODER("surrogateescape")
-        self._ended = False
-        self.text, self.at = "", 0
-        self.dropped = 0
-
-    def sign(self, skip: int = 0) -> str:
-        """Goes on to the next character that is no white space; none at the end of the text."""
-        self.at += skip
-
-        while (sign := self.text[self.at : self.at + 1]) in _SPACE and (sign or not self._ended):
-            if sign:
-                self.at += 1
-            else:
-                self._more()
-
-        return sign
-
-    def element(self, record: Record, limit: int) -> tuple[Record | Rejection, int | None]:
-        """The element that begins here, with its end; the stream is read on until it is whole."""
-        while True:
-            found, end = record_at(self.text, self.at, record)
-            # what ends with the text may go on after it, as a number does
-            is_whole = end is not None and end < len(self.text)
-            hopeless = isinstance(found, Rejection) and found.reason in NEVER_WHOLE
-            if self._ended or is_whole or hopeless:
-                return found, end
-
-            if len(self.text) - self.at > limit:
-                return record.rejected("record_too_large", f"more than {limit} bytes"), None
-
-            self._more()
-
-    def _more(self) -> None:
-        """Forgets what stands before the element, and takes in at least as much text as is left:
-        long values are tried a few times only.
-        """
-        self.dropped += self.at
-        self.text, self.at = self.text[self.at :], 0
-        chunk = self._stream.read(max(_CHUNK, len(self.text)))
-        self._ended = not chunk
-        self.text += self._decoder.decode(chunk, final=self._ended)
-
-
-def _array(window: _Window, file: Unpacked, limit: int) -> Iterator[Record | Rejection]:
+def _array(window: JsonWindow, file: Unpacked, limit: int) -> Iterator[Record | Rejection]:
     """The elements of an array, one at a time; where its text is broken, the file is refused."""
     whole = file.record(WHOLE)
     window.sign()
