@@ -74,9 +74,9 @@ def answer_of(value: dict[str, Any]) -> Any:
     """What a record says in answer to its `prompt`: its `completion`, or a `response` of words or
     messages; None where it has none.
     """
-    response = value.get("response")
+    completion, response = value.get("completion"), value.get("response")
     words = isinstance(response, str) or is_chat(parsed(response))
-    return value.get("completion", response if words else None)
+    return response if completion is None and words else completion
 
 
 def parsed(value: Any) -> Any:

@@ -82,7 +82,7 @@ def _is_compared(value: Any) -> bool:
     if "chosen" in value and "rejected" in value:
         return bool(prompt) or chat_of(value) is not None or is_chat(parsed(value["chosen"]))
     if isinstance(prompt, str) and prompt:  # both as texts
-        return isinstance(value.get("completion"), str)
+        return isinstance(answer_of(value), str)
     return is_chat(prompt) and answer_of(value) is not None
 
 

@@ -26,8 +26,6 @@ _SIGNS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "stream"}
 """The first bytes of Parquet, of an Arrow file, and of an Arrow stream."""
 _HEADS = {*NAMES, *(name for names in COLUMNS.values() for name in names), "input", "prompt"}
 """Names by one of which the first line of a CSV is known."""
-
-
 _BETWEEN = (",", ";", "\t")
 
 
@@ -42,13 +40,22 @@ def table_kind(head: bytes, *, loose: bool = False) -> str | None:
     first = head.split(b"\n", 1)[0].decode("utf-8", "replace").lstrip("\ufeff").strip()
     if first.startswith(("{", "[")) or not any(one in first for one in _BETWEEN):
         return None
-    names = next(csv.reader([first], delimiter=_between(first)), [])
-    return "csv" if loose or {name.strip() for name in names} & _HEADS else None
+    return "csv" if loose or _known(_names(first, _between(first))) else None
 
 
 def _between(first: str) -> str:
-    """What stands between the cells of a table, by its line of names."""
-    return max(_BETWEEN, key=first.count)
+    """What stands between the cells of a table, by its line of names: what gives the most names
+    that are known, and of these the most.
+    """
+    return max(_BETWEEN, key=lambda one: (_known(names := _names(first, one)), len(names)))
+
+
+def _names(first: str, between: str) -> list[str]:
+    return next(csv.reader([first], delimiter=between), [])
+
+
+def _known(names: list[str]) -> int:
+    return len({name.strip() for name in names} & _HEADS)
 
 
 def rows(file: Unpacked, kind: str, settings: ImportSettings) -> Iterator[Record | Rejection]:
@@ -176,7 +183,7 @@ def _csv(file: Unpacked) -> Iterator[Object]:
     csv.field_size_limit(min(sys.maxsize, 1 << 31))
     with file.open() as stream:
         text = io.TextIOWrapper(stream, "utf-8-sig", newline="")
-        names = text.readline()
+        names = next((line for line in text if line.strip()), "")
         reader = csv.DictReader(chain([names], text), delimiter=_between(names), strict=True)
         for row in reader:
             file.read = min(file.size, file.read + sum(len(cell or "") for cell in row.values()))

@@ -46,8 +46,12 @@ def test_other_text_after_an_object_is_refused(tmp_path: Path) -> None:
     assert [one.reason for one in refused] == ["not_json"]
 
 
-@pytest.mark.parametrize("answer", ["hello", [{"role": "assistant", "content": "hello"}]])
-def test_a_prompt_of_messages_is_answered_by_its_response(tmp_path: Path, answer: Any) -> None:
-    found, refused = read_lines(tmp_path, [{"prompt": HI, "response": answer}])
+@pytest.mark.parametrize(
+    ("prompt", "answer"),
+    [(HI, "hello"), (HI, [{"role": "assistant", "content": "hello"}]), ("hi", "hello")],
+)
+def test_a_prompt_is_answered_by_its_response(tmp_path: Path, prompt: Any, answer: Any) -> None:
+    told = {"prompt": prompt, "response": answer}
+    found, refused = read_lines(tmp_path, [told, told | {"completion": None}])
     assert refused == []
-    assert [turn.content for turn in found[0].trajectory.turns][-1] == "hello"
+    assert [one.trajectory.turns[-1].content for one in found] == ["hello", "hello"]

@@ -23,9 +23,16 @@ def chats(folder: Path, *names: Any) -> Path:
 def test_a_table_is_cut_where_its_line_of_names_is(tmp_path: Path, between: str) -> None:
     told = tmp_path / "labels.csv"
     rows = [("id", "resolved", "note"), ("7", "TRUE", "a"), ("8", "FALSE", "b"), ("9", "", "c")]
-    told.write_text("".join(between.join(row) + "\n" for row in rows))
+    told.write_text("\n\n" + "".join(between.join(row) + "\n" for row in rows))
     found, _ = outcomes(tmp_path, chats(tmp_path, 7, 8, 9), told)
     assert found == {"1": PASSED, "2": FAILED, "3": UNKNOWN}
+
+
+def test_what_stands_in_a_quoted_name_cuts_nothing(tmp_path: Path) -> None:
+    told = tmp_path / "labels.csv"
+    told.write_text('id,resolved,"notes; by a; b; c"\n7,true,x;y\n')
+    found, _ = outcomes(tmp_path, chats(tmp_path, 7), told)
+    assert found == {"1": PASSED}
 
 
 def test_whole_numbers_that_pandas_wrote_as_fractions_are_names(tmp_path: Path) -> None:
