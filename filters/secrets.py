@@ -4,7 +4,6 @@ They are taken out of what is exported, or a reason to drop it.
 """
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Literal
 
 import msgspec
@@ -12,8 +11,8 @@ from pydantic import model_validator
 
 from synth.engine.asking import SourceMeans
 from synth.schemas import Case, ConfigError, Filter, FilterSettings, Measure, Verdict
-from synth.text.redaction.findings import REDACTED, RedactionFinding, Scan
-from synth.text.secrets.finder import GROUPS, Finder
+from synth.text.redaction.findings import REDACTED, RedactionFinding, Scan, shared_scan
+from synth.text.secrets.finder import GROUPS
 
 
 class SecretsConfig(FilterSettings):
@@ -39,23 +38,13 @@ class SecretsConfig(FilterSettings):
 
     def scan(self) -> Scan:
         """What looks for it; configurations that are alike share one."""
-        return _scan(self.find, self.ignore, self.allow, tuple(self.patterns.items()))
+        return shared_scan(self.find, self.ignore, self.allow, tuple(self.patterns.items()))
 
 
 class SecretsFound(msgspec.Struct, frozen=True):
     """Where what stands that may not leave."""
 
     findings: tuple[RedactionFinding, ...]
-
-
-@lru_cache(maxsize=8)
-def _scan(
-    find: Sequence[str],
-    ignore: Sequence[str],
-    allow: Sequence[str],
-    patterns: Sequence[tuple[str, str]],
-) -> Scan:
-    return Scan(Finder(find, ignore, allow, dict(patterns)))
 
 
 async def measure(case: Case, config: SecretsConfig, means: SourceMeans) -> Sequence[Measure]:

@@ -7,9 +7,8 @@ from typing import Any
 
 from synth.ledger.ledger import Ledger
 from synth.schemas import Task, Trajectory, Verdict
-from synth.text.redaction.findings import REDACTED, Scan, redacted
+from synth.text.redaction.findings import REDACTED, redacted, shared_scan
 from synth.text.redaction.lawful import require_lawful
-from synth.text.secrets.finder import Finder
 
 SECRETS = "secrets"
 
@@ -28,17 +27,17 @@ class FlowScan:
         settings: Mapping[str, Any] | None = lines[-1] if lines else None
         self.settings = settings
         self.drops = settings is not None and settings.get("action") == "drop"
-        self.finder = (
+        self.scan = (
             None
             if settings is None
-            else Finder(
+            else shared_scan(
                 tuple(settings["find"]),
                 tuple(settings["ignore"]),
                 tuple(settings["allow"]),
-                dict(settings["patterns"]),
+                tuple(settings["patterns"].items()),
             )
         )
-        self.scan = None if self.finder is None else Scan(self.finder)
+        self.finder = None if self.scan is None else self.scan.finder
 
     def verdict(self, trajectory: Trajectory, task: Task | None) -> tuple[Trajectory, Verdict]:
         """The trajectory without what was found, and what the filter would have said; a drop where

@@ -1,6 +1,7 @@
 """Trajectories and tasks as columns, and back; what is written is what is read."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -118,7 +119,8 @@ READERS: Mapping[str, Mapping[str, Column]] = {
         "fault": _optional(Fault),
         "authorship": Authorship,
         "sampling": msgspec.json.decode,
-        "tools": _decoded(tuple[ToolSchema, ...]),
+        # thousands of trajectories offer the same tools, which are most of what their rows hold
+        "tools": lru_cache(maxsize=64)(_decoded(tuple[ToolSchema, ...])),
         "opening": _decoded(tuple[Observation, ...]),
         "check_result": _optional(_decoded(CheckResult)),
     },

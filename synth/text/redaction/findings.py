@@ -57,7 +57,7 @@ class Scan:
     """
 
     def __init__(self, finder: Finder) -> None:
-        self._finder = finder
+        self.finder = finder
         self._shared = lru_cache(maxsize=256)(self._found)
         self._short = lru_cache(maxsize=1 << 14)(self._found)
 
@@ -96,7 +96,21 @@ class Scan:
         return self._short(text) if len(text) <= _SHORT else self._found(text)
 
     def _found(self, text: str) -> Sequence[Span]:
-        return found_in(text, self._finder)
+        return found_in(text, self.finder)
+
+
+@lru_cache(maxsize=8)
+def shared_scan(
+    find: tuple[str, ...],
+    ignore: tuple[str, ...],
+    allow: tuple[str, ...],
+    patterns: tuple[tuple[str, str], ...],
+) -> Scan:
+    """The scan with these settings of the filter `secrets`, of which there is one: whoever reads
+    the same trajectories again finds their texts looked through. Raises `ConfigError` for an
+    expression that cannot be searched.
+    """
+    return Scan(Finder(find, ignore, allow, dict(patterns)))
 
 
 def found_in(text: str, finder: Finder) -> Sequence[Span]:

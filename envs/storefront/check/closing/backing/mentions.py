@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date
-from functools import cache
+from functools import lru_cache
+from weakref import WeakKeyDictionary
 
 from synth.envs.storefront.check.claims import amounts_of
 from synth.envs.storefront.check.details import means_patterns
@@ -62,6 +63,8 @@ _SIZE = re.compile(
 """A size without a noun."""
 
 
+_KNOWN_PLACES: WeakKeyDictionary[BaseWorld, re.Pattern[str]] = WeakKeyDictionary()
+"""The places of each world that is in use: every clause is looked through for them."""
 _CARRIER = re.compile(rf"\b(?:{'|'.join(texts('orders')['carriers']).lower()})\b")
 
 
@@ -174,13 +177,16 @@ def _good(match: Match) -> Good:
 
 def _places(base: BaseWorld) -> re.Pattern[str]:
     """The cities, streets, with and without their number, and zips of the shop's addresses."""
-    rows = base.tables["addresses"].values()
-    parts = {str(row[part]).lower() for row in rows for part in ("street", "city", "zip")}
+    if base not in _KNOWN_PLACES:
+        rows = base.tables["addresses"].values()
+        parts = {str(row[part]).lower() for row in rows for part in ("street", "city", "zip")}
+        parts |= {re.sub(r"^\d+ ", "", part) for part in parts}
+        _KNOWN_PLACES[base] = _any_of(frozenset(parts))
 
-    return _any_of(frozenset(parts | {re.sub(r"^\d+ ", "", part) for part in parts}))
+    return _KNOWN_PLACES[base]
 
 
-@cache
+@lru_cache(maxsize=64)
 def _any_of(words: frozenset[str]) -> re.Pattern[str]:
     """Any of these words, the longest first."""
     longest = sorted(words, key=lambda one: (-len(one), one))
@@ -189,5 +195,10 @@ def _any_of(words: frozenset[str]) -> re.Pattern[str]:
 
 def _codes(base: BaseWorld) -> re.Pattern[str]:
     """The shop's coupons, and what has their form."""
-    known = "|".join(re.escape(code.lower()) for code in base.tables["coupons"])
+    return _coded(tuple(base.tables["coupons"]))
+
+
+@lru_cache(maxsize=64)
+def _coded(coupons: tuple[str, ...]) -> re.Pattern[str]:
+    known = "|".join(re.escape(code.lower()) for code in coupons)
     return re.compile(rf"\b(?:{known or '(?!)'})\b|\b[a-z]{{3,}}\d{{1,3}}\b")
