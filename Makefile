@@ -40,8 +40,8 @@ unexport PYTHONDONTWRITEBYTECODE
 quickstart: .venv/.ready  ## storefront, 84 tasks x 4 trials, retries, injected failures, a dataset, a report: no GPU, key or server
 	$(BIN)/synth run configs/quickstart.yaml
 
-test: .venv/.ready  ## unit tests, two to four minutes on two cores
-	$(BIN)/python -m pytest -n auto --dist loadfile
+test: .venv/.ready  ## unit tests, two minutes on two cores; those of the architecture are part of `make lint`
+	$(BIN)/python -m pytest -n auto --dist loadfile --ignore tests/test_architecture.py
 
 attack: .venv/.ready  ## hostile data, models, servers and environments, under three minutes
 	$(BIN)/python -m pytest -n auto -m attack tests/attack

@@ -159,6 +159,7 @@ class CriticalStep(Study):
                 suspicions[identity],
                 drops.get(identity, ()),
                 list(self.retries.get(identity, ())),
+                self.proposals.rules,
             )
             steps = told if self.alternatives_from == (TRIALS,) else {**told, **rules, **told}
             steps = dict(islice(steps.items(), self.proposals.per_trajectory))
@@ -193,7 +194,7 @@ class CriticalStep(Study):
         could not be asked about are left out and stay open.
         """
 
-        if self.judging is None:
+        if self.judging is None or JUDGE not in self.proposals.rules:
             return {trial.trajectory_id: () for trial in trials}
 
         client = shard.client(JUDGE, self.judging)

@@ -25,6 +25,7 @@ from synth.engine.roles.replies import answer_text
 from synth.engine.study.stage_context import StageContext
 from synth.ledger.typed import read
 from synth.schemas import METRICS, Completion, RetryLabel, SampledBy, Trajectory, Turn
+from synth.synthesizers.step_settings import RULES, ProposalRule
 from synth.text.replies.fitted import whole_number
 from synth.text.replies.objects import said
 from synth.text.transcript.log import log_of
@@ -42,9 +43,10 @@ def proposed(
     suspected: Sequence[int] = (),
     dropped: Sequence[int] = (),
     pivots: Sequence[int] = (),
+    heard: Sequence[ProposalRule] = RULES,
 ) -> dict[int, str]:
-    """At most `most` turns, each with the rule that proposes it, one of each rule in turn, each turn
-    once.
+    """At most `most` turns, each with the rule that proposes it, one of each rule that is `heard` in
+    turn, each turn once.
 
     `judge`: the turns that a judge suspects, in its order. `retry`: those in `pivots`, of retries
     that passed. `drop`: those in `dropped`, the lowest first, where the stage `topology` ran before.
@@ -60,7 +62,7 @@ def proposed(
     passed = {turn.state_key for success in successes for turn in success.turns} - {None}
     left = [at for at, key in turns.items() if key not in {None, *passed}]
 
-    rules: Mapping[str, Sequence[int]] = {
+    rules: Mapping[ProposalRule, Sequence[int]] = {
         "judge": [at for at in suspected if at in turns],
         "retry": [at for at in pivots if at in turns],
         "drop": [at for at in dropped if at in turns],
@@ -71,8 +73,8 @@ def proposed(
     }
     found: dict[int, str] = {}
 
-    for places in zip_longest(*rules.values()):
-        for rule, at in zip(rules, places, strict=True):
+    for places in zip_longest(*(rules[rule] for rule in heard)):
+        for rule, at in zip(heard, places, strict=True):
             if at is not None:
                 found.setdefault(at, rule)
 

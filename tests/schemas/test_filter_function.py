@@ -83,6 +83,7 @@ def test_a_flow_names_it_as_package_and_name(mine: str, tmp_path: Path) -> None:
     assert set(rows["filter"]) == {mine}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "message"),
     [

@@ -217,6 +217,7 @@ WORLD = EnvEntry(ECHO.spec, ECHO.open, make_tasks, ECHO.config)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "said"),
     [

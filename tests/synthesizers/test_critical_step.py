@@ -203,6 +203,7 @@ def test_faults_are_counted_as_faults_and_make_no_label(tmp_path: Path) -> None:
     assert reports["critical_step"]["rejected"]["faults"] == len(real)
 
 
+@pytest.mark.slow
 def test_a_deterministic_policy_is_flipped_once_and_has_no_control(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     flow = Flow.model_validate(

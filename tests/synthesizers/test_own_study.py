@@ -51,6 +51,7 @@ def flow(module: str) -> Flow:
     return Flow.model_validate(content)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("broken", "message"),
     [

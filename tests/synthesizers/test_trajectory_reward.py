@@ -134,6 +134,7 @@ def test_drawing_by_rewards_that_nobody_gave_is_refused_in_one_line(tmp_path: Pa
         run_flow(flow.model_copy(update={"stages": tuple(unjudged)}), str(tmp_path / "run"))
 
 
+@pytest.mark.slow
 def test_what_cannot_be_read_is_null_and_counted(tmp_path: Path) -> None:
     with ChatServer(says(lambda shown: "Five stars!")) as server:
         _, reports, _ = run_flow(judged_flow(server.url), str(tmp_path / "run"))

@@ -68,6 +68,7 @@ def test_every_task_has_five_near_misses_that_can_be_run_and_are_wrong() -> None
     assert all(len(list(wrong_slips(task))) >= 5 for task in tasks(6))
 
 
+@pytest.mark.slow
 def test_a_restored_database_is_the_one_that_was_left() -> None:
     same, tried = asyncio.run(restored(tasks(6)))
     assert same == tried >= 30

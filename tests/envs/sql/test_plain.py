@@ -32,6 +32,7 @@ def test_a_plain_question_names_a_table_and_columns_of_the_schema_and_nothing_el
     assert len(forms) >= 4
 
 
+@pytest.mark.slow
 def test_one_statement_in_plain_sql_answers_it_and_slips_of_it_do_not() -> None:
     for task in plain(12):
         written = str(task.script["sql"]).replace('t."', '"').replace(" AS t", "")

@@ -37,6 +37,7 @@ def test_what_is_drawn_and_said_is_understood_politely_and_otherwise_not(seed: i
         assert read(f"Hello there. {line} Thank you very much!", WORDS) in (asked, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "line"),
     [

@@ -108,6 +108,7 @@ def answers(*turns: AgentTurn) -> list[Response]:
     return at_once(play())
 
 
+@pytest.mark.slow
 def test_an_agreement_is_asked_for_one_write_with_all_its_arguments() -> None:
     def asked(**arguments: object) -> AgentTurn:
         made = {"request": 1, "write": "cancel_order", "arguments": arguments}

@@ -26,6 +26,7 @@ def test_the_same_seed_gives_the_same_tasks_and_a_longer_list_starts_with_the_sh
     assert len({task.task_id for task in tasks()}) == len(tasks())
 
 
+@pytest.mark.slow
 def test_about_half_of_the_tasks_have_three_operations_or_more() -> None:
     counts = [task.difficulty["operations"] for task in tasks()]
     assert set(counts) == {1, 2, 3, 4, 5, 6}

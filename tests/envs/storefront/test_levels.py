@@ -52,6 +52,7 @@ def test_tasks_between_two_steps_are_of_either_in_proportion_and_pairs_stay_toge
     assert set(pairs.values()) == {2}
 
 
+@pytest.mark.slow
 def test_a_level_on_a_step_has_tasks_of_that_step_alone_and_a_longer_list_starts_with_the_shorter() -> (
     None
 ):

@@ -68,6 +68,7 @@ def test_twins_start_from_worlds_that_differ_in_one_fact() -> None:
         assert len(apart(refused, eligible)) == 1
 
 
+@pytest.mark.slow
 def test_refusals_of_every_template_occur() -> None:
     rules = {"R1", "R3", "R4", "R5", "R7", "R8", "R9", "R10", "R11", "R12", "R15"}
     assert {refused.difficulty["refusal"] for refused, _ in pairs()} == rules

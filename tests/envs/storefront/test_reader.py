@@ -16,6 +16,7 @@ from synth.schemas.task import Task
 from tests.envs.storefront.playing import started
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", [{}, {"variant": "held_out"}, {"dialogue": False}])
 def test_goals_and_changes_of_mind_are_read_as_the_script_has_them(config: dict[str, Any]) -> None:
     for task in WORLD.make_tasks(config, 77, 25):

@@ -79,6 +79,7 @@ async def survivors(task: Task) -> tuple[int, list[str]]:
     return len(made), [kind for kind, turns in made if await passes(task, turns)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", DONE)
 def test_what_was_done_is_a_task_that_the_expert_solves_and_no_mutant_of_its_solution_does(
     kind: str,
@@ -129,6 +130,7 @@ def test_what_a_tool_refused_by_a_rule_is_a_request_that_the_expert_denies(rule:
     assert alive == []
 
 
+@pytest.mark.slow
 def test_who_does_nothing_or_complies_with_everything_solves_no_refusal() -> None:
     async def try_out() -> list[bool]:
         desk = await found(then(one("cancel_order", refused_by="R3"), one("change_address")), {})
@@ -356,6 +358,7 @@ def test_what_was_looked_up_is_a_question_that_the_expert_answers_and_no_mutant_
     assert (told, guessed) == (True, False), "the answer counts after the look-up, and not before"
 
 
+@pytest.mark.slow
 def test_the_answer_to_a_question_is_another_one_in_the_worlds_of_other_seeds() -> None:
     async def task_with(tool: str) -> Task:
         return await (await found(looked_up(tool), {})).task()
@@ -403,6 +406,7 @@ def test_the_same_window_has_the_same_goal_and_one_instruction_for_each_operatio
     at_once(try_out())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", DONE)
 def test_a_check_derived_from_the_change_judges_as_the_one_that_the_request_requires(
     kind: str,

@@ -108,6 +108,7 @@ def listed(desk: Desk) -> set[str]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["R3", "R4", "R6", "R8", "R12"])
 def test_what_the_written_policy_forbids_and_no_tool_does_is_no_task(rule: str) -> None:
     async def try_out() -> Draft | NoGoal:

@@ -197,6 +197,7 @@ def test_things_elsewhere_or_hidden_are_answered_as_things_that_do_not_exist() -
         }
 
 
+@pytest.mark.slow
 def test_articles_and_case_are_forgiven() -> None:
     for task in tasks(2):
 

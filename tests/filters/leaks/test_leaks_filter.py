@@ -50,6 +50,7 @@ GOOD, DEAF, NERVOUS = (
 ALLUDES = "My mentor advised me after the lost round that I ask."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [ALLUDES, "The oak one was recalled."])
 def test_what_needs_a_judge_and_had_none_is_unverified(text: str) -> None:
     assert verdict(text) == (None, "unverified")

@@ -183,6 +183,7 @@ def test_imports_cost_nothing_here(ledger: Ledger) -> None:
     assert figures(cost(ledger)["total"]) == (3, 4, 2000, 300, 300, 0.8, 0.8, 0)
 
 
+@pytest.mark.slow
 def test_spending_by_task_is_spread_and_each_task_can_be_asked_for(ledger: Ledger) -> None:
     ledger.commit(ROLLOUT, trajectories=[attempt("h", "t3", Usage(60, 40, 0, 1, 0.0))])
     tasks = cost(ledger)["tasks"]

@@ -14,6 +14,8 @@ from synth.schemas.flow import Flow
 from tests.flow_files import echo_flow, run_flow
 from tests.synth.exporters.solved import load
 
+pytestmark = pytest.mark.slow
+
 EXPORT: dict[str, Any] = {"as": "trl", "include_scripted": True}
 
 

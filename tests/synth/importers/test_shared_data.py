@@ -20,9 +20,10 @@ from synth.ledger.sql import query
 from tests.synth.importers.imports import imported
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
-pytestmark = pytest.mark.skipif(
-    not DATA.is_dir(), reason="real trajectories absent: ../shared/data"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not DATA.is_dir(), reason="real trajectories absent: ../shared/data"),
+]
 
 LICENCES = (
     "agentrx__LICENSE.microsoft_AgentRx fireact__LICENSE.anchen1011_FireAct inspect__LICENSE "

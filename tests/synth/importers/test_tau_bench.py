@@ -100,6 +100,7 @@ def test_real_files_come_in_whole(path: Path) -> None:
         assert str(trajectory.benchmark).startswith("tau-bench/")
 
 
+@pytest.mark.slow
 @needs_real_data
 def test_the_folders_add_up_to_what_their_description_says() -> None:
     found = [

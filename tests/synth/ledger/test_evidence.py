@@ -118,6 +118,7 @@ def test_step_measures_of_a_recorded_run_are_those_of_each_turn_that_has_one(
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "table", ["labels", "label_episodes", "measures", "step_measures", "units"]
 )

@@ -37,6 +37,7 @@ def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Ledger:
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Arrow output")
 @pytest.mark.parametrize("every", [False, True])
 def test_a_frame_has_the_rows_and_types_of_the_view(ledger: Ledger, every: bool) -> None:
@@ -77,6 +78,7 @@ def test_attempts_that_were_superseded_or_not_adopted_are_in_no_frame_but_that_o
     assert ledger.frame("tasks").collect().height == 1
 
 
+@pytest.mark.slow
 def test_only_the_first_rows_are_read_where_no_more_are_wanted(ledger: Ledger) -> None:
     assert ledger.frame("turns", every=True).select("turn").head(3).collect()["turn"].to_list() == [
         0,

@@ -87,6 +87,7 @@ def test_a_trial_that_was_lost_and_made_again_is_one_valid_trial_and_the_weights
     ) == (2, 1, 0, 1, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("trials", "reason"),
     [

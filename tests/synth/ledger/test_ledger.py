@@ -69,6 +69,7 @@ def test_views_show_the_current_flow_and_all_shows_everything(url: str) -> None:
     assert query(ledger, "SELECT count(*) FROM trajectories_all").fetchall() == [(3,)]
 
 
+@pytest.mark.slow
 def test_tables_without_shards_are_empty_and_typed(url: str) -> None:
     ledger = Ledger(url, create=True)
     for table in ("tasks", "trajectories", "turns", "scores", "decisions", "nodes", "edges"):
@@ -78,6 +79,7 @@ def test_tables_without_shards_are_empty_and_typed(url: str) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_adopted_trajectories_are_seen_and_their_neighbours_are_not(url: str) -> None:
     ledger = Ledger(url, create=True)
     wanted, other = make_trajectory("a"), make_trajectory("b")

@@ -124,6 +124,7 @@ def test_a_pack_is_made_of_the_lines_alone_by_whoever_writes_the_last_of_them(ur
     }
 
 
+@pytest.mark.slow
 def test_who_comes_back_after_many_lines_asks_for_few_objects(url: str) -> None:
     lines = fences(600)
     written(url, lines[:5])

@@ -36,6 +36,7 @@ def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ledger]:
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("question", "rows"),
     [

@@ -38,6 +38,8 @@ from tests.synth.models.user_brains import (
 )
 from tests.synth.rollout.dialogues import TASKS, as_given, notes, played
 
+pytestmark = pytest.mark.slow
+
 GO_ON = LINES["heard"]
 
 

@@ -51,6 +51,14 @@ def test_the_pivots_of_retries_that_passed_come_before_the_rules() -> None:
     assert list(found.items()) == [(0, "retry"), (2, "effect"), (1, "effect")], "there is no turn 9"
 
 
+def test_only_rules_that_are_heard_propose_in_the_order_that_is_given() -> None:
+    failed = trial("a", "b", "c", "c", errors=(3,))
+    only = proposed(failed, (), 9, suspected=(0,), pivots=[1], heard=["effect"])
+    assert only == {2: "effect", 1: "effect", 0: "effect"}
+    others = proposed(failed, (), 2, suspected=(0,), pivots=[1], heard=["last", "retry", "judge"])
+    assert list(others.items()) == [(3, "last"), (1, "retry")]
+
+
 def test_without_a_success_nothing_departs() -> None:
     assert rules(trial("start", "start")) == [(1, "last")]
 

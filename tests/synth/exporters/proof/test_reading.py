@@ -104,6 +104,7 @@ def turns(draw: some.DrawFn) -> tuple[Turn, ...]:
     return tuple(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILED)
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(played=turns(), system=some.sampled_from([None, "Help."]), world_opens=some.booleans())
