@@ -137,6 +137,10 @@ def _heard(chat: ConversationBuilder, one: Said, message: Object, known: set[Any
 
     if one.text is None and one.answers:
         return
+    if one.role == "user" and _in_responses(one.text):  # a template's role for answers of tools
+        for content in _unpacked(one.text or ""):
+            chat.result(content, _named(content), name=one.name)
+        return
     if one.role == "environment":
         chat.harness(one.text)
         if message.get(COMPACTION) == ALL:
@@ -144,6 +148,12 @@ def _heard(chat: ConversationBuilder, one: Said, message: Object, known: set[Any
     else:
         more = {} if one.name is None else {"name": one.name}
         chat.say(one.role, one.text, **more)
+
+
+def _in_responses(text: str | None) -> bool:
+    """Whether a text is answers of tools in their tags, and nothing else."""
+    told = text or ""
+    return "</tool_response>" in told and not _RESPONSE.sub("", told).strip()
 
 
 def _unpacked(content: str) -> list[str]:
