@@ -182,7 +182,8 @@ def remedial_setting(reason: str) -> dict[str, str | bool]:
 def told_remedy(tally: ExportCounts, name: str) -> str:
     """What can be done, in the words of whoever asked."""
     setting, told = card_texts()["remedies"][name]
-    return str(told.format(tally.say(setting), per_turn=tally.say("unroll=per_turn")))
+    thoughts, per_turn = tally.say("user_thoughts=strip"), tally.say("unroll=per_turn")
+    return str(told.format(tally.say(setting), per_turn=per_turn, thoughts=thoughts))
 
 
 def named(tally: ExportCounts, reason: str) -> str:
