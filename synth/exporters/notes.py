@@ -35,7 +35,8 @@ def notes(tally: ExportCounts) -> Iterator[str]:
             # in Markdown, a token such as <s> would strike through what follows
             quote = "`" if remedied == "control_tokens" else ""
             said = ", ".join(f"{tally.left_out[one]} as {quote}{one}{quote}" for one in found)
-            yield f"Left out: {said}; {told_remedy(tally, remedied)}{_then(tally, found)}."
+            told = told_remedy(tally, remedied) + _of_users(tally, found)
+            yield f"Left out: {said}; {told}{_then(tally, found)}."
 
     for left, count in sorted(tally.left_out.items()):
         if left.rpartition(":")[2] in card_texts()["meanings"]:
@@ -46,6 +47,14 @@ def notes(tally: ExportCounts) -> Iterator[str]:
     yield from tally.aside.lines()
     yield from tally.remarks
     yield from _counted(tally, "last")
+
+
+def _of_users(tally: ExportCounts, reasons: Iterable[str]) -> str:
+    """What takes thoughts out of what users say, where rows were left out for these."""
+    if not any("think" in reason and reason.endswith(":user") for reason in reasons):
+        return ""
+    told: str = card_texts()["thoughts_of_users"]
+    return "; " + told.format_map(_Words(tally.say))
 
 
 def _counted(tally: ExportCounts, group: str) -> Iterator[str]:
@@ -182,8 +191,7 @@ def remedial_setting(reason: str) -> dict[str, str | bool]:
 def told_remedy(tally: ExportCounts, name: str) -> str:
     """What can be done, in the words of whoever asked."""
     setting, told = card_texts()["remedies"][name]
-    thoughts, per_turn = tally.say("user_thoughts=strip"), tally.say("unroll=per_turn")
-    return str(told.format(tally.say(setting), per_turn=per_turn, thoughts=thoughts))
+    return str(told.format(tally.say(setting), per_turn=tally.say("unroll=per_turn")))
 
 
 def named(tally: ExportCounts, reason: str) -> str:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
+from synth.importers.actions.dealt import WRITTEN, dealt
 from synth.importers.actions.markup import Written, in_tags
 from synth.importers.actions.transcripts import taken_apart
 from synth.importers.actions.written import CODE, by_convention
@@ -57,6 +58,8 @@ def read_actions(messages: list[Object], read: Read | None = None) -> int:
         _answered(messages[at], messages[at + 1 :], told=read is not None, loops=loops)
 
     _unasked(messages)
+    if count and read is None:
+        messages[:] = dealt(messages)
     return count
 
 
@@ -157,7 +160,7 @@ def _act(message: Object, written: Written, at: int) -> None:
 
     message["content"] = written.around or None
     message["tool_calls"] = [
-        tool_call(f"written_{at}_{place}", name, _arguments(given))
+        tool_call(f"{WRITTEN}{at}_{place}", name, _arguments(given))
         for place, (name, given) in enumerate(written.calls)
     ]
 

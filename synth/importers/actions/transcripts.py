@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from synth.importers.records import WORDS, Object
 
+INLINE_THOUGHT = re.compile(r"\A\s*<(think|thinking)>(?P<thought>.*?)</\1>\s*", re.DOTALL)
+"""A thought with which an answer begins."""
 _BLOCKS = WORDS["actions"]["blocks"]
 _OBSERVED = re.compile(
     r"(?:^[ \t]*(?:\*\*)?Observations?[ \t]*\d*[ \t]*:.*?"
@@ -63,6 +65,12 @@ def _parts(message: Object) -> Iterator[Object]:
 
 def _part(message: Object, text: str, *, first: bool) -> Object:
     """A stretch of an answer; its thought and what is kept of it stand with the first one."""
-    kept = message["note"] if first else {"mask": message["note"].get("mask")}
-    part = message | {"content": text.strip("\n"), "note": dict(kept)}
-    return part if first else part | {"reasoning_content": None}
+    text = text.strip("\n")
+    if first:
+        return message | {"content": text, "note": dict(message["note"])}
+    note = {"mask": message["note"].get("mask")}
+    inline = INLINE_THOUGHT.match(text)
+    if inline is None:
+        return message | {"content": text, "note": note, "reasoning_content": None}
+    thought, said = inline["thought"].strip("\n") or None, text[inline.end() :] or None
+    return message | {"content": said, "note": note | {"raw": text}, "reasoning_content": thought}

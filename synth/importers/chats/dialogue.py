@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from synth.importers.actions.reading import read_actions
+from synth.importers.actions.transcripts import INLINE_THOUGHT
 from synth.importers.chats.blocks import said
 from synth.importers.chats.envelopes import unwrapped
 from synth.importers.chats.said import Said
@@ -17,7 +18,6 @@ from synth.importers.frameworks.ui_messages import in_steps
 from synth.importers.hosted.in_turns import in_turns
 from synth.importers.records import Object
 
-_THOUGHT = re.compile(r"\A\s*<(think|thinking)>(?P<thought>.*?)</\1>\s*", re.DOTALL)
 _RESPONSE = re.compile(r"<tool_response>\s*(?P<answer>.*?)\s*</tool_response>", re.DOTALL)
 _BETWEEN = "\n</tool_response>\n<tool_response>\n"
 LOSS = {"weight": "zero_weight", "training": "not_trained"}
@@ -76,7 +76,7 @@ def _without_silent(system: Any) -> Any:
 def _answered(chat: ConversationBuilder, one: Said, message: Object) -> None:
     """Adds an answer of the model. An inline thought becomes one; the text as it stood is kept."""
     text, thought, raw = one.text, joined(*one.thoughts), list(one.unread)
-    inline = _THOUGHT.match(text or "")
+    inline = INLINE_THOUGHT.match(text or "")
     written: Any = raw or None
 
     if inline is not None and thought is None:

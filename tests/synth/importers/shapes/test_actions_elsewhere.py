@@ -154,7 +154,8 @@ def test_what_was_found_stands_in_no_answer_of_a_searching_agent(tmp_path: Path)
     assert calls_of(found) == [[("search", {"input": "q"})], []]
     assert first.thought == "a"
     assert [one.content for one in first.observations] == ["<information>Doc 1</information>"]
-    assert last.content == "<think>b</think><answer>W</answer>"
+    assert (last.content, last.thought) == ("<answer>W</answer>", "b")
+    assert last.raw == "<think>b</think><answer>W</answer>"
 
 
 def test_what_a_model_made_up_behind_its_act_is_no_answer(tmp_path: Path) -> None:
@@ -240,3 +241,21 @@ def test_a_megabyte_of_answers_without_end_is_looked_at_in_no_time(tmp_path: Pat
     assert isinstance(found, Imported)
     assert found.trajectory.turns[0].content == text
     assert time.process_time() - begun < 3
+
+
+def test_a_list_that_answers_several_calls_is_dealt_out(tmp_path: Path) -> None:
+    answer = '[{"t": 1.0},  "é"]'
+    told = {"role": "tool", "content": answer}
+    found = load(tmp_path, user("q"), agent("[f(x=1), g()]"), told, agent("Done."))
+    acted = found.trajectory.turns[0]
+    assert [(one.content, one.call_id) for one in acted.observations] == [
+        ('{"t": 1.0}', acted.tool_calls[0].call_id),
+        ('"é"', acted.tool_calls[1].call_id),
+    ]
+
+
+@pytest.mark.parametrize("answer", ["[1]", "[1, 2] ok", "[1, 2", '{"a": [1, 2]}'])
+def test_what_is_no_list_of_as_many_answers_stays_one(tmp_path: Path, answer: str) -> None:
+    told = {"role": "tool", "content": answer}
+    found = load(tmp_path, user("q"), agent("[f(x=1), g()]"), told, agent("Done."))
+    assert [one.content for one in found.trajectory.turns[0].observations] == [answer]
