@@ -259,3 +259,33 @@ def test_what_is_no_list_of_as_many_answers_stays_one(tmp_path: Path, answer: st
     told = {"role": "tool", "content": answer}
     found = load(tmp_path, user("q"), agent("[f(x=1), g()]"), told, agent("Done."))
     assert [one.content for one in found.trajectory.turns[0].observations] == [answer]
+
+
+@pytest.mark.parametrize("asked", [None, [{"role": "system", "content": "S"}, user("fix")]])
+def test_a_run_of_swe_agent_without_a_history_is_read_from_its_steps(
+    tmp_path: Path, asked: Any
+) -> None:
+    steps = [
+        {
+            "action": f"{act}\n",
+            "observation": f"did {act}",
+            "response": f"I do.\n```\n{act}\n```",
+            "thought": "I do.\n",
+            "query": asked,
+        }
+        for act in ("ls -a", "edit 1:1\nü\nend_of_edit", "submit")
+    ]
+    run = {"environment": "main", "trajectory": steps, "info": {"exit_status": "submitted"}}
+    (found,), bad = read_document(tmp_path, run)
+    assert bad == []
+    one = found.trajectory
+    assert calls_of(found) == [[("bash", {"command": step["action"]})] for step in steps]
+    assert [[seen.content for seen in turn.observations] for turn in one.turns] == [
+        ["did ls -a"],
+        ["did edit 1:1\nü\nend_of_edit"],
+        ["did submit"],
+    ]
+    assert {seen.source for turn in one.turns for seen in turn.observations} == {"tool"}
+    assert one.system_prompt == (None if asked is None else "S")
+    # without the question nobody learns the answers
+    assert {turn.mask for turn in one.turns} == {None if asked else "after_unseen_content"}
