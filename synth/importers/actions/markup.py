@@ -44,6 +44,12 @@ _PARAMETER = re.compile(
 _INVOKE = re.compile(
     r"<invoke\s+name=[\"'](?P<name>[^\"']+)[\"']>(?P<body>.*?)</invoke>", re.DOTALL
 )
+_NAMED = re.compile(
+    r"<(?P<tag>tool_call|function_call|tool_use|tool)>\s*<(?P<key>name|tool_name)>"
+    r"(?P<name>[^<]+)</(?P=key)>\s*<(?P<held>arguments|parameters|args|input)>(?P<body>.*?)"
+    r"</(?P=held)>\s*</(?P=tag)>",
+    re.DOTALL,
+)
 _WRAPPER = re.compile(r"</?(?:antml:)?function_calls>")
 _MISTRAL = re.compile(r"\[TOOL_CALLS\]\s*(?P<json>\[.*\])\s*\Z", re.DOTALL)
 
@@ -57,6 +63,7 @@ def in_tags(text: str) -> Written | None:
         ("hermes", _JSON_TAG, _json),
         ("xml", _FUNCTION, _function),
         ("xml", _INVOKE, _function),
+        ("xml", _NAMED, _named),
         ("mistral", _MISTRAL, _json),
     ):
         found = list(pattern.finditer(text))
@@ -155,6 +162,14 @@ def json_or_python(text: str) -> Any:
             return json.loads(json.dumps(ast.literal_eval(text), allow_nan=False))
         except (SyntaxError, TypeError, MemoryError, RecursionError) as error:
             raise ValueError("neither JSON nor a value of Python") from error
+
+
+def _named(match: re.Match[str]) -> Iterator[Call]:
+    """A call with its name and its arguments, as JSON, in elements of their own."""
+    value = json.loads(match["body"].strip() or "{}")
+    if not isinstance(value, dict):
+        raise ValueError("arguments are no object")
+    yield match["name"].strip(), value
 
 
 def _function(match: re.Match[str]) -> Iterator[Call]:

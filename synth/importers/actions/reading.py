@@ -19,7 +19,7 @@ from synth.importers.records import WORDS, Object
 from synth.schemas import ENVIRONMENT_NAME
 
 _SHAPES = WORDS["actions"]["observations"]
-OBSERVATION = re.compile(rf"\A\s*(?:{'|'.join(_SHAPES)})", re.IGNORECASE)
+OBSERVATION = re.compile(rf"\A[\s*#]*(?:{'|'.join(_SHAPES)})", re.IGNORECASE)
 """How what a harness wrote in the user's role begins, where it is the answer of a tool."""
 ENDING = re.compile(rf"(?:{'|'.join(WORDS['actions']['endings'])})\s*\Z")
 """How such an answer may end."""
@@ -169,6 +169,13 @@ def _arguments(given: object) -> str:
     return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
 
 
+def _alone(message: Object, loops: bool) -> bool:
+    """Whether what follows an act at once is its answer: in a loop all is; elsewhere what is empty,
+    since no person says nothing.
+    """
+    return message["role"] == "user" and (loops or not (message["content"] or "").strip())
+
+
 def _answered(message: Object, following: Sequence[Object], *, told: bool, loops: bool) -> None:
     """Makes the messages that answer the calls answers of tools, by their order."""
     made = message.get("tool_calls") or ()
@@ -180,7 +187,7 @@ def _answered(message: Object, following: Sequence[Object], *, told: bool, loops
         by_harness = told and one.get("name") == ENVIRONMENT_NAME
         if one["role"] in ("tool", "function"):
             one["tool_call_id"] = one.get("tool_call_id") or calls.pop(0)
-        elif by_harness or (loops and not place and not ends) or _answers([one]):
+        elif by_harness or (_alone(one, loops) and not place and not ends) or _answers([one]):
             one["role"] = "tool"
             one["tool_call_id"] = calls.pop(0)
             if one.get("name") == ENVIRONMENT_NAME:

@@ -22,8 +22,8 @@ _INPUT = re.compile(
     r"[ \t]*(?P<input>.*)\Z",
     re.DOTALL | re.IGNORECASE,
 )
-_BRACKETS = re.compile(r"\A\s*(?P<name>[A-Za-z_][\w.-]*)\[(?P<input>.*)\]\s*\Z", re.DOTALL)
-_CALLED = re.compile(r"\A\s*(?P<name>[A-Za-z_][\w.-]*)\((?P<input>.*)\)\s*\Z", re.DOTALL)
+_BRACKETS = re.compile(r"\A\s*(?P<name>[^\W\d][\w.-]*)\[(?P<input>.*)\]\s*\Z", re.DOTALL)
+_CALLED = re.compile(r"\A\s*(?P<name>[^\W\d][\w.-]*)\((?P<input>.*)\)\s*\Z", re.DOTALL)
 _OBSERVED = re.compile(r"\n[ \t]*Observation[ \t]*\d*[ \t]*:.*\Z", re.DOTALL)
 _FENCE = re.compile(r"```(?P<language>[\w+-]*)[ \t]*\n(?P<body>.*?)\n?```", re.DOTALL)
 _NAMED_FENCE = re.compile(
@@ -92,8 +92,10 @@ def _action(action: str) -> Call | None:
     parts = _INPUT.match(action)
     if parts is not None:
         value = _loaded(parts["input"])
-        given = value if isinstance(value, dict) else {"input": parts["input"].strip()}
-        return parts["name"].strip("`* "), given
+        text = parts["input"].strip()
+        # an object that breaks off is kept as it was written, and is no argument of its own
+        written = text if text.startswith("{") else {"input": text}
+        return parts["name"].strip("`* "), value if isinstance(value, dict) else written
 
     named = _NAMED_FENCE.match(action)
     if named is not None:
@@ -107,11 +109,13 @@ def _action(action: str) -> Call | None:
 
 
 def _json_body(text: str) -> Written | None:
-    """JSON that names a tool, or a list of such, and is all of the text or of its one fence."""
+    """JSON that names a tool, or a list of such, and is all of the text or of its fences."""
     fences = [one for one in _FENCE.finditer(text) if one["language"] in ("json", "", "tool_call")]
-    value = _loaded(fences[0]["body"] if len(fences) == 1 else text)
-    listed = value.get("tool_calls") if isinstance(value, dict) else value
-    held = listed if isinstance(listed, list) else [value]
+    values = [_loaded(one["body"]) for one in fences] or [_loaded(text)]
+    held: list[Any] = []
+    for value in values:
+        listed = value.get("tool_calls") if isinstance(value, dict) else value
+        held += listed if isinstance(listed, list) else [value]
     try:
         calls = tuple(named_call(one) for one in held if _says_call(one))
     except ValueError:
@@ -119,10 +123,13 @@ def _json_body(text: str) -> Written | None:
     if not calls or len(calls) < len(held):
         return None
 
-    around = (text[: fences[0].start()] + text[fences[0].end() :]).strip() if fences else ""
-    told = (value.get(key) for key in BESIDE) if isinstance(value, dict) else ()
+    around = text if fences else ""
+    for fence in reversed(fences):
+        around = around[: fence.start()] + around[fence.end() :]
+    objects = (value for value in values if isinstance(value, dict))
+    told = [value.get(key) for value in objects for key in BESIDE]
     said = [one for one in told if isinstance(one, str) and one]
-    return Written(calls, "\n".join(filter(None, [around, *said])), "json")
+    return Written(calls, "\n".join(filter(None, [around.strip(), *said])), "json")
 
 
 _SAID_OF_CALLS = {"arguments", "args", "action_input", "parameters", "params", "kwargs"}

@@ -77,6 +77,16 @@ ONE_CALL = {
         "Observation: x",
         ("click", {"input": "'a51'"}),
     ),
+    "elements of a name and of arguments": (
+        '<tool_call>\n<name>find</name>\n<arguments>{"q": "x"}</arguments>\n</tool_call>',
+        "Observation: 1",
+        ("find", {"q": "x"}),
+    ),
+    "a name in other letters": (
+        "思考: 見る\nAction: 検索[東京]",
+        "**Observation:** 結果",
+        ("検索", {"input": "東京"}),
+    ),
     "an argument with a line like an action": (
         "Thought: t\nAction: write\nAction Input: a\nAction: not\nb",
         "Observation: ok",
@@ -289,3 +299,17 @@ def test_a_run_of_swe_agent_without_a_history_is_read_from_its_steps(
     assert one.system_prompt == (None if asked is None else "S")
     # without the question nobody learns the answers
     assert {turn.mask for turn in one.turns} == {None if asked else "after_unseen_content"}
+
+
+def test_arguments_that_break_off_are_kept_as_written_and_not_learnt(tmp_path: Path) -> None:
+    text = 'Action: f\nAction Input: {"x": 2,}'
+    found = load(tmp_path, user("q"), agent(text), user("Observation: bad"), agent("Done."))
+    (call,) = found.trajectory.turns[0].tool_calls
+    assert (call.arguments, call.parse_error is None) == ('{"x": 2,}', False)
+
+
+def test_an_empty_answer_to_an_act_is_the_tools(tmp_path: Path) -> None:
+    acts = [agent("Action: f[1]"), user(""), agent("Action: f[2]"), user("Observation: 2")]
+    found = load(tmp_path, user("q"), *acts, agent("Done."))
+    sources = [[one.source for one in turn.observations] for turn in found.trajectory.turns]
+    assert sources == [["tool"], ["tool"], []]
