@@ -1,8 +1,8 @@
 """Messages whose calls stand in their text, read again with the calls as calls.
 
 The text as the model wrote it stays the turn's `raw`; what answered a call becomes the answer of
-a tool, to the byte. A tag is enough for a call. An action by convention needs an answer that is shaped
-as one of a tool's, here or, in the same convention, earlier in the chat.
+a tool, to the byte. A tag is enough for a call. An action by convention needs an answer that is
+shaped as one of a tool's, here or elsewhere in the chat in the same convention.
 """
 
 import json
@@ -42,16 +42,13 @@ def read_actions(messages: list[Object], read: Read | None = None) -> int:
         messages[:] = taken_apart(messages, _answers)
     found = _without_shown(messages, dict(_written(messages, read)))
     sure = {at for at in found if found[at].kind in _TAGGED or read is not None}
-    answered = [at for at in found if _answers(messages[at + 1 : at + 2])]
-    answered = [
-        at for at in answered if found[at].kind not in _LOOSE or not _is_shown(messages[at + 1])
-    ]
-    trusted = {_convention(found[at]) for at in answered}
+    trusted = _trusted(messages, found)
     loops = _is_loop(messages, found)
     count = 0
 
     for at, written in found.items():
-        if not (at in sure or _convention(written) in trusted or loops):
+        in_loop = loops and written.kind not in _LOOSE
+        if not (at in sure or _convention(written) in trusted or in_loop):
             continue
         count += len(written.calls)
         _act(messages[at], written, at)
@@ -61,6 +58,16 @@ def read_actions(messages: list[Object], read: Read | None = None) -> int:
     if count and read is None:
         messages[:] = dealt(messages)
     return count
+
+
+def _trusted(messages: Sequence[Object], found: Mapping[int, Written]) -> set[str]:
+    """The conventions one of whose acts was answered as a tool answers."""
+    behind = ((one, messages[at + 1 : at + 2]) for at, one in found.items())
+    return {
+        _convention(one)
+        for one, told in behind
+        if _answers(told) and not (one.kind in _LOOSE and _is_shown(told[0]))
+    }
 
 
 def _convention(written: Written) -> str:

@@ -6,6 +6,7 @@ answered them (`synth.importers.actions.reading`).
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from synth.importers.actions.elements import in_elements
@@ -123,13 +124,18 @@ def _json_body(text: str) -> Written | None:
     if not calls or len(calls) < len(held):
         return None
 
-    around = text if fences else ""
-    for fence in reversed(fences):
-        around = around[: fence.start()] + around[fence.end() :]
+    around = _without(text, fences) if fences else ""
     objects = (value for value in values if isinstance(value, dict))
     told = [value.get(key) for value in objects for key in BESIDE]
     said = [one for one in told if isinstance(one, str) and one]
     return Written(calls, "\n".join(filter(None, [around.strip(), *said])), "json")
+
+
+def _without(text: str, fences: Sequence[re.Match[str]]) -> str:
+    """What stands around fences."""
+    for fence in reversed(fences):
+        text = text[: fence.start()] + text[fence.end() :]
+    return text
 
 
 _SAID_OF_CALLS = {"arguments", "args", "action_input", "parameters", "params", "kwargs"}

@@ -71,7 +71,7 @@ class _Run(msgspec.Struct):
 
 
 def recognises(value: Any) -> bool:
-    """A history whose messages name their agent, its steps alone, or the attempts of a retry run."""
+    """A history whose messages name their agent, steps alone, or the attempts of a retry run."""
     if is_object(value, attempts=list):
         return any(recognises(one) for one in value["attempts"] if not is_object(one, "attempts"))
 

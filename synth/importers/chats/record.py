@@ -15,7 +15,7 @@ from synth.importers.chats.tools import tools_in_text, tools_of
 from synth.importers.chats.words import ENDS
 from synth.importers.contexts.compaction import CONTINUED, contexts, goes_on, in_places
 from synth.importers.conversation import ConversationBuilder, heard
-from synth.importers.identity.known import benchmark_of
+from synth.importers.identity.beside import benchmark_beside
 from synth.importers.records import (
     Entry,
     Found,
@@ -152,7 +152,9 @@ def _told(
         conversation,
         env=f"{name}/{CONTINUED}" if goes_on(messages) else None,
         goal=next(filter(None, said), prompt),
-        benchmark=stamp or _swe(instance, value.get("image"), conversation) or _stated(value),
+        benchmark=stamp
+        or _swe(instance, value.get("image"), conversation)
+        or benchmark_beside(value),
         split=told("split") if isinstance(told("split"), str) else None,
         task={"env_config": {"system_prompt": content_hash(prompt)}},
         marks=[*(marks or ()), *count_labels(conversation)],
@@ -164,33 +166,6 @@ def _told(
         tools=_tools(told("tools"), prompt),
         no_turns="no assistant message",
     )
-
-
-def _stated(value: Object) -> str | None:
-    """The benchmark one of whose tasks stands beside the chat."""
-    held = "\n".join(line for key in _TASKS for line in _texts(parsed(value.get(key))))
-    return benchmark_of(held, "task")
-
-
-_TASKS = (
-    "task",
-    "task_description",
-    "instruction",
-    "user_scenario",
-    "scenario",
-    "question",
-    "info",
-)
-"""Keys under which a record may hold its task's text."""
-
-
-def _texts(held: Any) -> Iterator[str]:
-    """All texts of a JSON value."""
-    if isinstance(held, str):
-        yield held
-    elif isinstance(held, dict | list):
-        for one in held.values() if isinstance(held, dict) else held:
-            yield from _texts(one)
 
 
 def _swe(instance: str | None, image: Any, conversation: Conversation) -> str | None:

@@ -138,36 +138,6 @@ def test_answers_in_tags_that_a_user_sends_answer_each_its_call(tmp_path: Path) 
     assert [one.call_id for one in acted.observations] == [one.call_id for one in acted.tool_calls]
 
 
-def test_a_whole_run_in_one_answer_is_taken_apart(tmp_path: Path) -> None:
-    text = (
-        "Thought: a\nAction: find\nAction Input: x\nObservation: one\ntwo\n"
-        "Thought: b\nAction: find[y]\nObservation: three\nThought: c\nFinal Answer: 4"
-    )
-    found = load(tmp_path, user("q"), agent(text))
-    turns = found.trajectory.turns
-    assert calls_of(found) == [[("find", {"input": "x"})], [("find", {"input": "y"})], []]
-    told = [[(one.source, one.content) for one in turn.observations] for turn in turns]
-    assert told == [
-        [("tool", "Observation: one\ntwo")],
-        [("tool", "Observation: three")],
-        [],
-    ]
-    assert turns[2].content == "Thought: c\nFinal Answer: 4"
-
-
-def test_what_was_found_stands_in_no_answer_of_a_searching_agent(tmp_path: Path) -> None:
-    text = (
-        "<search>q</search>\n<information>Doc 1</information>\n<think>b</think><answer>W</answer>"
-    )
-    found = load(tmp_path, user("q"), agent(f"<think>a</think>\n{text}"))
-    first, last = found.trajectory.turns
-    assert calls_of(found) == [[("search", {"input": "q"})], []]
-    assert first.thought == "a"
-    assert [one.content for one in first.observations] == ["<information>Doc 1</information>"]
-    assert (last.content, last.thought) == ("<answer>W</answer>", "b")
-    assert last.raw == "<think>b</think><answer>W</answer>"
-
-
 def test_what_a_model_made_up_behind_its_act_is_no_answer(tmp_path: Path) -> None:
     text = "Thought: x\nAction: find[x]\nObservation: made up\nThought: z\nAction: Finish[up]"
     found = load(tmp_path, user("q"), agent(text), user("Observation: real"), agent("Done."))
@@ -269,36 +239,6 @@ def test_what_is_no_list_of_as_many_answers_stays_one(tmp_path: Path, answer: st
     told = {"role": "tool", "content": answer}
     found = load(tmp_path, user("q"), agent("[f(x=1), g()]"), told, agent("Done."))
     assert [one.content for one in found.trajectory.turns[0].observations] == [answer]
-
-
-@pytest.mark.parametrize("asked", [None, [{"role": "system", "content": "S"}, user("fix")]])
-def test_a_run_of_swe_agent_without_a_history_is_read_from_its_steps(
-    tmp_path: Path, asked: Any
-) -> None:
-    steps = [
-        {
-            "action": f"{act}\n",
-            "observation": f"did {act}",
-            "response": f"I do.\n```\n{act}\n```",
-            "thought": "I do.\n",
-            "query": asked,
-        }
-        for act in ("ls -a", "edit 1:1\nü\nend_of_edit", "submit")
-    ]
-    run = {"environment": "main", "trajectory": steps, "info": {"exit_status": "submitted"}}
-    (found,), bad = read_document(tmp_path, run)
-    assert bad == []
-    one = found.trajectory
-    assert calls_of(found) == [[("bash", {"command": step["action"]})] for step in steps]
-    assert [[seen.content for seen in turn.observations] for turn in one.turns] == [
-        ["did ls -a"],
-        ["did edit 1:1\nü\nend_of_edit"],
-        ["did submit"],
-    ]
-    assert {seen.source for turn in one.turns for seen in turn.observations} == {"tool"}
-    assert one.system_prompt == (None if asked is None else "S")
-    # without the question nobody learns the answers
-    assert {turn.mask for turn in one.turns} == {None if asked else "after_unseen_content"}
 
 
 def test_arguments_that_break_off_are_kept_as_written_and_not_learnt(tmp_path: Path) -> None:
