@@ -140,9 +140,7 @@ def lost(messages: Sequence[Message]) -> tuple[str, ...]:
         "ids of parallel calls: answers are joined in their order": any(
             len(made) > 1 for made, _ in calls
         ),
-        "a greeting before the user's first words, which stands in the system prompt": bool(
-            _opened(messages)[0]
-        ),
+        "a greeting, which stands in the system prompt": bool(_opened(messages)[0]),
         "messages of users in a row are joined by an empty line": any(
             one == other == "user" for (one, _), (other, _) in pairwise(names)
         ),

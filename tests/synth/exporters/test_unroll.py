@@ -262,7 +262,7 @@ def test_a_greeting_leaves_llamafactory_a_whole_row_with_the_greeting_in_its_pro
     assert list(row["trained_turns"]) == [2, 3]
     assert report.left_out == {}
     card = (tmp_path / "out" / "README.md").read_text()
-    assert "a greeting before the user's first words, which stands in the system prompt" in card
+    assert "a greeting, which stands in the system prompt" in card
 
 
 def test_a_greeting_that_is_to_be_learnt_is_not_put_into_llamafactorys_prompt(
