@@ -24,6 +24,8 @@ LOSS = {"weight": "zero_weight", "training": "not_trained"}
 """Keys of an answer that say whether it carries loss (OpenAI's fine-tuning, Axolotl), and the mask
 of those that do not.
 """
+_FLAGS = {"loss": False, "train": False, "trainable": False, "masked": True}
+"""What an answer without loss has in other trainers' rows (AgentTuning, SWIFT, torchtune)."""
 
 
 def dialogue(
@@ -114,7 +116,8 @@ def _goes_on(chat: ConversationBuilder, message: Object) -> bool:
 
 def _unweighted(message: Object) -> str | None:
     """The mask of an answer without loss. Raises `ValueError` where it says neither yes nor no."""
-    found = None
+    flags = (message.get(key) is left_out for key, left_out in _FLAGS.items())
+    found = "not_trained" if any(flags) else None
     for key, mask in LOSS.items():
         weight = message.get(key)
         if weight not in (None, 0, 1):
