@@ -147,7 +147,7 @@ def _answers(following: Sequence[Object]) -> bool:
         return True
     text = message["content"] or ""
     shaped = OBSERVATION.match(text) is not None or ENDING.search(text[-_TAIL:]) is not None
-    return message["role"] == "user" and shaped
+    return message["role"] in ("user", "system") and shaped
 
 
 def _act(message: Object, written: Written, at: int) -> None:

@@ -6,11 +6,11 @@ answered them (`synth.importers.actions.reading`).
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from synth.importers.actions.elements import in_elements
-from synth.importers.actions.markup import BESIDE, Call, Written, named_call
+from synth.importers.actions.markup import BESIDE, Call, Written, json_or_python, named_call
 from synth.importers.actions.pythonic import in_python
 from synth.importers.records import WORDS
 
@@ -32,6 +32,7 @@ _NAMED_FENCE = re.compile(
 )
 _SHELLS = ("bash", "sh", "shell", "mswea_bash_command", "zsh")
 _COMMANDS = frozenset(WORDS["actions"]["commands"].split())
+_JSON = ("json", "", "tool_call")
 _LANGUAGES = frozenset(WORDS["actions"]["languages"].split())
 CODE = "code"
 """What programs in fences are called: people are shown such too."""
@@ -111,8 +112,8 @@ def _action(action: str) -> Call | None:
 
 def _json_body(text: str) -> Written | None:
     """JSON that names a tool, or a list of such, and is all of the text or of its fences."""
-    fences = [one for one in _FENCE.finditer(text) if one["language"] in ("json", "", "tool_call")]
-    values = [_loaded(one["body"]) for one in fences] or [_loaded(text)]
+    fences = [one for one in _FENCE.finditer(text) if one["language"].lower() in _JSON]
+    values = [_loaded(one["body"], json_or_python) for one in fences] or [_loaded(text)]
     held: list[Any] = []
     for value in values:
         listed = value.get("tool_calls") if isinstance(value, dict) else value
@@ -205,8 +206,8 @@ def _code(text: str) -> Written | None:
     return Written(((fences[0]["language"], {"code": fences[0]["body"]}),), around, CODE)
 
 
-def _loaded(text: str) -> Any:
+def _loaded(text: str, read: Callable[[str], Any] = json.loads) -> Any:
     try:
-        return json.loads(text.strip())
+        return read(text.strip())
     except (ValueError, RecursionError):
         return None

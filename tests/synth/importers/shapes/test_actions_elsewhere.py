@@ -87,6 +87,11 @@ ONE_CALL = {
         "**Observation:** 結果",
         ("検索", {"input": "東京"}),
     ),
+    "an object of Python's in a fence": (
+        "```JSON\n{'name': 'find', 'arguments': {'q': None}}\n```",
+        "Observation: 1",
+        ("find", {"q": None}),
+    ),
     "an argument with a line like an action": (
         "Thought: t\nAction: write\nAction Input: a\nAction: not\nb",
         "Observation: ok",
@@ -253,3 +258,10 @@ def test_an_empty_answer_to_an_act_is_the_tools(tmp_path: Path) -> None:
     found = load(tmp_path, user("q"), *acts, agent("Done."))
     sources = [[one.source for one in turn.observations] for turn in found.trajectory.turns]
     assert sources == [["tool"], ["tool"], []]
+
+
+def test_a_system_message_may_be_the_answer(tmp_path: Path) -> None:
+    told = {"role": "system", "content": "Observation: 2"}
+    found = load(tmp_path, user("q"), agent("Action: f[1]"), told, agent("Done."))
+    assert calls_of(found) == [[("f", {"input": "1"})], []]
+    assert [one.source for one in found.trajectory.turns[0].observations] == ["tool"]
