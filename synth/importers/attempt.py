@@ -106,9 +106,22 @@ def entry(
     stated: dict[str, Any] = {"goal": wish, "benchmark": benchmark, "split": split, **task}
     attempted = Task.identified(env=env or format, origin=Origin.IMPORT, **stated)
     trajectory = _attempt(record, format, conversation, attempted, **about)
-    declared = inside(record.value, "trial"), inside(record.value, "task_id")
+    declared = _first(record, _TRIALS, int), _first(record, _TASKS, str | int)
     called = tuple(dict.fromkeys((*names, *names_of(record.value))))
     return Imported(attempted, trajectory, tuple(marks), declared=declared, names=called, **beside)
+
+
+_TRIALS = (
+    "trial trial_id trial_index trial_number attempt attempt_id rollout rollout_id rollout_index"
+)
+_TASKS = "task_id problem_id question_id prompt_id scenario_id task_name"
+"""Under which keys records have the number of a trial, and the name of its task."""
+
+
+def _first(record: Record, keys: str, kind: Any) -> Any:
+    """What stands under the first of the keys under which there is something of a kind."""
+    found = (inside(record.value, key) for key in keys.split())
+    return next((one for one in found if isinstance(one, kind) and not isinstance(one, bool)), None)
 
 
 def _attempt(

@@ -53,3 +53,11 @@ def test_a_name_that_hundreds_bear_is_that_of_a_set(tmp_path: Path) -> None:
 def test_numbers_that_two_attempts_share_tell_nothing(tmp_path: Path) -> None:
     rows = [chat("Add 1.", task_id="a", trial=0), chat("Add 2.", task_id="a", trial=0)]
     assert tasks_and_trials(tmp_path, *rows) == [("task 0", 0), ("task 1", 0)]
+
+
+def test_trials_and_tasks_may_have_other_names(tmp_path: Path) -> None:
+    rows = [
+        chat("Cancel it.", problem_id=7, rollout=0),
+        chat("Hi, cancel it please.", problem_id=7, rollout=1),
+    ]
+    assert tasks_and_trials(tmp_path, *rows) == [("task 0", 0), ("task 0", 1)]
