@@ -199,4 +199,4 @@ def named(tally: ExportCounts, reason: str) -> str:
     name = remedy(reason)
     told = card_texts()["meanings"].get(reason.rpartition(":")[2])
     told = told if name is None else told_remedy(tally, name)
-    return reason if told is None else f"{reason}; {told}"
+    return reason if told is None else f"{reason}; {told}{_of_users(tally, [reason])}"

@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings
 from synth.exporters.kinds.readable import is_json_object, marks, outside, readable
 from synth.schemas.trajectory import Observation, Source, Trajectory
-from tests.synth.exporters.solved import export, result, trajectory
+from tests.synth.exporters.solved import export, export_sft, result, trajectory
 
 
 def thinking() -> Trajectory:
@@ -121,6 +122,11 @@ def test_thoughts_among_what_tokenizers_read_are_told_with_their_setting(tmp_pat
     _, report = export(tmp_path, thinking(), trajectory("plain"))
     (note,) = (note for note in report.notes if note.startswith("Left out: 1 as `control_tokens"))
     assert "user_thoughts: strip takes out what a user's simulator thought" in note
+
+
+def test_thoughts_that_leave_no_row_are_told_with_their_setting(tmp_path: Path) -> None:
+    report = export_sft([(thinking(), {})], DatasetFolder(tmp_path / "out"))
+    assert "user_thoughts: strip takes out what a user's simulator thought" in str(report.empty)
 
 
 def test_an_empty_system_prompt_is_none(tmp_path: Path) -> None:
