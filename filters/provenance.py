@@ -116,5 +116,5 @@ async def justified(case: Case, config: ProvenanceConfig) -> Verdict:
 
 
 FILTER = Filter(
-    ProvenanceConfig, justified, measure=measure, version=5, about=Sources, measured=("infer",)
+    ProvenanceConfig, justified, measure=measure, version=6, about=Sources, measured=("infer",)
 )

@@ -185,13 +185,13 @@ def from_messages(messages: Sequence[Mapping[str, Any]]) -> Conversation:
 
 def _is_greeting(messages: Sequence[Mapping[str, Any]], index: int) -> bool:
     """Whether an assistant message that nobody spoke before calls nothing and is answered by a
-    user.
+    user, at once or behind others of its kind.
     """
-    message = messages[index]
-    if message.get("tool_calls") or message.get("function_call"):
-        return False
-    following = messages[index + 1] if index + 1 < len(messages) else None
-    return isinstance(following, Mapping) and following.get("role") == "user"
+    for message in messages[index:]:
+        role = message.get("role") if isinstance(message, Mapping) else None
+        if role != "assistant" or message.get("tool_calls") or message.get("function_call"):
+            return role == "user"
+    return False
 
 
 def _linked(

@@ -35,7 +35,8 @@ def notes(tally: ExportCounts) -> Iterator[str]:
             # in Markdown, a token such as <s> would strike through what follows
             quote = "`" if remedied == "control_tokens" else ""
             said = ", ".join(f"{tally.left_out[one]} as {quote}{one}{quote}" for one in found)
-            yield f"Left out: {said}; {told_remedy(tally, remedied)}{_then(tally, found)}."
+            told = told_remedy(tally, remedied) + _of_users(tally, found)
+            yield f"Left out: {said}; {told}{_then(tally, found)}."
 
     for left, count in sorted(tally.left_out.items()):
         if left.rpartition(":")[2] in card_texts()["meanings"]:
@@ -46,6 +47,14 @@ def notes(tally: ExportCounts) -> Iterator[str]:
     yield from tally.aside.lines()
     yield from tally.remarks
     yield from _counted(tally, "last")
+
+
+def _of_users(tally: ExportCounts, reasons: Iterable[str]) -> str:
+    """What takes thoughts out of what users say, where rows were left out for these."""
+    if not any("think" in reason and reason.endswith(":user") for reason in reasons):
+        return ""
+    told: str = card_texts()["thoughts_of_users"]
+    return "; " + told.format_map(_Words(tally.say))
 
 
 def _counted(tally: ExportCounts, group: str) -> Iterator[str]:
@@ -190,4 +199,4 @@ def named(tally: ExportCounts, reason: str) -> str:
     name = remedy(reason)
     told = card_texts()["meanings"].get(reason.rpartition(":")[2])
     told = told if name is None else told_remedy(tally, name)
-    return reason if told is None else f"{reason}; {told}"
+    return reason if told is None else f"{reason}; {told}{_of_users(tally, [reason])}"

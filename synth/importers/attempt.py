@@ -92,21 +92,36 @@ def entry(
 
     The task's `env` is the format, and its `goal` what the user first asked, where none is given;
     `task` are further fields of it, `beside` those of `Imported`, `about` what `_attempt` is told;
-    `names` is what the source calls the attempt, beside what its record says. A system prompt that
-    is the policy of a public benchmark stamps the attempt, unless the task was `identified` itself.
+    `names` is what the source calls the attempt, beside what its record says. A goal that is a task
+    of a public benchmark, or a system prompt that is the policy of one, stamps the attempt, unless
+    the task was `identified` itself.
     """
     if not conversation.turns and no_turns is not None:
         return record.rejected("no_turns", no_turns)
 
+    wish = goal_of(conversation) if goal is None else goal
     if benchmark is None and not identified:
-        benchmark = benchmark_of(conversation.system_prompt or "", "policy")
-    stated: dict[str, Any] = {"benchmark": benchmark, "split": split, **task}
-    stated["goal"] = goal_of(conversation) if goal is None else goal
+        policy = conversation.system_prompt or ""
+        benchmark = benchmark_of(wish, "task") or benchmark_of(policy, "policy")
+    stated: dict[str, Any] = {"goal": wish, "benchmark": benchmark, "split": split, **task}
     attempted = Task.identified(env=env or format, origin=Origin.IMPORT, **stated)
     trajectory = _attempt(record, format, conversation, attempted, **about)
-    declared = inside(record.value, "trial"), inside(record.value, "task_id")
+    declared = _first(record, _TRIALS, int), _first(record, _TASKS, str | int)
     called = tuple(dict.fromkeys((*names, *names_of(record.value))))
     return Imported(attempted, trajectory, tuple(marks), declared=declared, names=called, **beside)
+
+
+_TRIALS = (
+    "trial trial_id trial_index trial_number attempt attempt_id rollout rollout_id rollout_index"
+)
+_TASKS = "task_id problem_id question_id prompt_id scenario_id task_name"
+"""Under which keys records have the number of a trial, and the name of its task."""
+
+
+def _first(record: Record, keys: str, kind: Any) -> Any:
+    """What stands under the first of the keys under which there is something of a kind."""
+    found = (inside(record.value, key) for key in keys.split())
+    return next((one for one in found if isinstance(one, kind) and not isinstance(one, bool)), None)
 
 
 def _attempt(

@@ -26,6 +26,10 @@ _KINDS = {
 }
 
 
+_ANSWERS = ("response", "result")
+"""Where the output of a batch has what came back."""
+
+
 def other_kind(name: str) -> str:
     """What a file that is no JSON is by its name, as the end of a message."""
     kind = _KINDS.get(name.rpartition(".")[2].lower())
@@ -59,12 +63,12 @@ def nearest(value: Any) -> str:
             if is_chat(parsed(one)):
                 return f"a chat stands under {key}.{name}: --column messages={key}.{name}"
 
+    if "custom_id" in value and any(isinstance(value.get(key), dict) for key in _ANSWERS):
+        return "answers of a batch without their requests: join them by custom_id first"
     if are_verdicts(value):
         return "verdicts without trajectories: --labels FILE, beside the trajectories"
     if is_object(value, instruction=str, output=str):
         return "a question and an answer (Alpaca): no trajectory; write them as messages"
-    if "custom_id" in value and ("response" in value or "result" in value):
-        return "answers of a batch without their requests: join them by custom_id first"
     if set(value) <= {"text", "meta", "id", "source"} and "text" in value:
         return "plain text without speakers: no trajectory"
     if value.get("object") == "chat.completion.chunk":
@@ -96,6 +100,8 @@ def are_verdicts(value: Any) -> bool:
     """Whether a record holds verdicts of trajectories that lie elsewhere."""
     if not isinstance(value, dict):
         return False
+    if is_object(value, result=dict) and "type" in value["result"]:
+        return False  # what a batch of Anthropic's API gave back
     named = any(key in value for key in NAMES)
     judged = any(key in value for key in (*VERDICTS, "reward", "score"))
     return _is_report(value) or (named and judged)
@@ -116,4 +122,9 @@ def saw(record: Record) -> str:
     return f"{held}; {shape(record.value)}"
 
 
-_HELD = {"line": "JSON lines", "row": "a table", "file": "one JSON document"}
+_HELD = {
+    "line": "JSON lines",
+    "row": "a table",
+    "file": "one JSON document",
+    "object": "objects one after the other",
+}

@@ -355,3 +355,13 @@ def test_lone_surrogates_become_replacement_characters() -> None:
         {"role": "user", "content": "a\ud800b"}, {"role": "assistant", "content": "\udfff 😀"}
     )
     assert (read.opening[0].content, read.turns[0].content) == ("a\ufffdb", "\ufffd 😀")
+
+
+def test_two_greetings_before_anybody_spoke_are_both_canned() -> None:
+    read = read_one(
+        {"role": "assistant", "content": "Hi!"},
+        {"role": "assistant", "content": "I am Bob."},
+        {"role": "user", "content": "I need"},
+        {"role": "assistant", "content": "What?"},
+    )
+    assert [turn.mask for turn in read.turns] == ["canned_greeting", "canned_greeting", None]

@@ -9,7 +9,7 @@ All rows lie in one file, since `dataset_info.json`, by which its trainer finds 
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, takewhile
 from typing import Any
 
 from synth.exporters.evidence_class import evidence_of
@@ -25,8 +25,23 @@ _MARKS = ("<tool_call>", "</tool_call>", "<think>", "</think>")
 _ROLES = {"user": "human", "tool": "observation"}
 _NUMBER = "{{idx}}"
 """It puts the number of the turn in its place, in what users say."""
+_GREETED = "You have already greeted the user with:"
 NAME = "synth"
 """Of the data set in `dataset_info.json`."""
+
+
+def _opened(messages: Sequence[Message]) -> tuple[list[str], Sequence[Message]]:
+    """What the assistant says before any user does, where it calls nothing and a user speaks next,
+    and the messages behind it: its conversations have no place for that.
+    """
+    behind = messages[1:] if _is_system(messages) else messages
+    said = [
+        *takewhile(lambda one: one["role"] == "assistant" and not one.get("tool_calls"), behind)
+    ]
+    rest = behind[len(said) :]
+    if not said or not rest or rest[0]["role"] != "user":
+        return [], behind
+    return [one["content"] for one in said if one["content"]], rest
 
 
 def _alternating(messages: Sequence[Message]) -> list[dict[str, str]]:
@@ -36,7 +51,7 @@ def _alternating(messages: Sequence[Message]) -> list[dict[str, str]]:
     Raises `NotRepresentableError` for what has no place in it.
     """
     conversation: list[dict[str, str]] = []
-    behind = messages[1:] if _system(messages) is not None else messages
+    _, behind = _opened(messages)
 
     # messages of one role in a row are one of the conversation
     for role, group in groupby(behind, key=lambda one: str(one["role"])):
@@ -65,9 +80,16 @@ def _alternating(messages: Sequence[Message]) -> list[dict[str, str]]:
     return conversation
 
 
-def _system(messages: Sequence[Message]) -> str | None:
-    """The text of the system prompt, which stands in a column of its own."""
-    return messages[0]["content"] if messages and messages[0]["role"] == "system" else None
+def _is_system(messages: Sequence[Message]) -> bool:
+    return bool(messages) and messages[0]["role"] == "system"
+
+
+def _system(messages: Sequence[Message]) -> str:
+    """The text of the system prompt, which stands in a column of its own, with the greeting."""
+    prompt = messages[0]["content"] if _is_system(messages) else ""
+    greeting, _ = _opened(messages)
+    told = [f"{_GREETED}\n{text}" for text in ["\n".join(greeting)] if text]
+    return "\n\n".join(filter(None, [prompt, *told]))
 
 
 def _answer(message: Message) -> dict[str, str]:
@@ -118,6 +140,7 @@ def lost(messages: Sequence[Message]) -> tuple[str, ...]:
         "ids of parallel calls: answers are joined in their order": any(
             len(made) > 1 for made, _ in calls
         ),
+        "a greeting, which stands in the system prompt": bool(_opened(messages)[0]),
         "messages of users in a row are joined by an empty line": any(
             one == other == "user" for (one, _), (other, _) in pairwise(names)
         ),
@@ -138,6 +161,17 @@ def _lost_of_chat(row: Any) -> tuple[str, ...]:
     return lost([message for message in row.messages if message["role"] != "system"])
 
 
+def _before(row: Any) -> list[Message]:
+    """The messages up to the last one that carries loss. Raises `NotRepresentableError` where what
+    the assistant says first carries loss, and would stand in the system prompt.
+    """
+    messages = up_to_last_loss(row)
+    opened = len(messages) - _is_system(messages) - len(_opened(messages)[1])
+    if any(turn < opened for turn in row.trained):
+        raise NotRepresentableError("no_alternation")
+    return messages
+
+
 def _lost_of_label(evidence: str, row: Any) -> tuple[str, ...]:
     """Of a labelled turn, whose counts have few columns here."""
     return (evidence, *lost([*row.prompt, *row.answers]))
@@ -147,9 +181,11 @@ def _up_to_first_without_loss(row: Any) -> list[Message]:
     """The messages up to the last one that carries loss. Raises `NotRepresentableError` where a
     turn without loss stands before that.
     """
-    if row.masked:
+    messages = _before(row)
+    opened = len(messages) - _is_system(messages) - len(_opened(messages)[1])
+    if any(turn >= opened for turn in row.masked):
         raise NotRepresentableError("behind_a_turn_without_loss")
-    return up_to_last_loss(row)
+    return messages
 
 
 def _lost_of_act(row: Any) -> tuple[str, ...]:
@@ -186,7 +222,7 @@ def _form(
         "conversations": conversation,
         "chosen": lambda row: _answer(row.answers[0]),
         "rejected": lambda row: _answer(row.answers[1]),
-        "system": lambda row: _system(before(row)) or "",
+        "system": lambda row: _system(before(row)),
         "tools": _tools,
         "evidence": evidence_of,
     }
@@ -200,7 +236,7 @@ def _form(
 
 # loss on one message alone is a setting of its trainer, which a column cannot say
 _LAST = "mask_history: true     # loss on the last message of a row alone; it holds for all rows\n"
-_chat = partial(_form, "sft", up_to_last_loss, loses=_lost_of_chat)
+_chat = partial(_form, "sft", _before, loses=_lost_of_chat)
 _labelled = partial(_form, before=lambda row: row.prompt)
 _begun = partial(_form, "sft", _up_to_first_without_loss, loses=_lost_of_chat, begun=True)
 SFT = MEMORY = _chat(per_turn=_chat(also=_LAST, masks=True), context=_begun())

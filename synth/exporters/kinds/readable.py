@@ -4,6 +4,7 @@ left out.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 
@@ -35,12 +36,17 @@ def readable(trajectory: Trajectory, settings: RowSettings, inferred: Tools) -> 
 
 def unreadable(trajectory: Trajectory, settings: RowSettings) -> Iterator[str]:
     """Why the settings leave it out."""
-    if settings.require_prompt and not trajectory.system_prompt:
+    if settings.require_prompt and not has_prompt(trajectory):
         yield PROMPT
     if settings.user_thoughts == "drop" and has_private_thoughts(trajectory):
         yield THOUGHTS
     if settings.tool_endings == "drop" and ends_in_tool_answer(trajectory):
         yield ENDING
+
+
+def has_prompt(trajectory: Trajectory) -> bool:
+    """Whether a system prompt says anything."""
+    return bool((trajectory.system_prompt or "").strip())
 
 
 def ends_in_tool_answer(trajectory: Trajectory) -> bool:
@@ -51,9 +57,8 @@ def ends_in_tool_answer(trajectory: Trajectory) -> bool:
 
 
 def has_private_thoughts(trajectory: Trajectory) -> bool:
-    """Whether a user's words hold the marks of thoughts, which only a model writes."""
-    said = (one.content for one in _heard(trajectory) if one.source is Source.USER)
-    return any(mark in text for text in said for pair in marks() for mark in pair)
+    """Whether a user's words hold marked thoughts, as only a model writes them."""
+    return any(_spoken(one) is not one for one in _heard(trajectory))
 
 
 def is_json_object(text: str | None) -> bool:
@@ -87,15 +92,27 @@ def _heard(trajectory: Trajectory) -> Iterator[Observation]:
 def _spoken(one: Observation) -> Observation:
     if one.source is not Source.USER:
         return one
-    text = one.content
+    text = _BEGUN.sub("", one.content)
     for begin, end in marks():
         text = outside(text, begin, end)
     return one if text == one.content else replace(one, content=text.strip())
 
 
+_NAMES = "think|thinking|thoughts?|reasoning|scratchpad|inner[_ ](?:thoughts?|monologue)"
+_BEGUN = re.compile(
+    rf"\A(?:\s*<(?P<tag>{_NAMES})>(?:(?!</(?P=tag)>).)*</(?P=tag)>\s*)"
+    r"|\A\s*Thoughts?:(?:(?!^User Response:).)*^User Response:\s*",
+    re.DOTALL | re.IGNORECASE | re.MULTILINE,
+)
+"""Thoughts with which a simulator's words begin: in other tags than tokenizers publish, and as
+tau-bench's simulator that thinks before it speaks is asked to mark them.
+"""
+
+
 def outside(text: str, begin: str, end: str) -> str:
-    """What stands outside marked parts. One that is not ended goes to the end, and what stands
-    before a lone end is a part whose beginning the server kept. In time linear in the text.
+    """What stands outside marked parts. One that is not ended goes to the end if a line begins with
+    it, and is a word about the mark elsewhere; what stands before a lone end is a part whose
+    beginning the server kept. In time linear in the text.
     """
     first = text.find(end)
     if first >= 0 and begin not in text[:first]:
@@ -103,8 +120,10 @@ def outside(text: str, begin: str, end: str) -> str:
 
     kept, at = [], 0
     while (start := text.find(begin, at)) >= 0:
-        kept.append(text[at:start])
         close = text.find(end, start)
+        if close < 0 and text[:start].rpartition("\n")[2].strip():
+            break
+        kept.append(text[at:start])
         if close < 0:
             return "".join(kept)
         at = close + len(end)

@@ -13,6 +13,7 @@ from synth.exporters.kinds.control_tokens import broken_link
 from synth.exporters.kinds.readable import (
     Tools,
     has_private_thoughts,
+    has_prompt,
     is_json_object,
     readable,
     unreadable,
@@ -157,7 +158,7 @@ def chat_counts(row: SftRow, tally: ExportCounts) -> Mapping[str, int]:
         unparsed_calls=_unparsed(row),
         # it calls tools, and the schemas that the model was shown are not known
         without_tools=not row.trajectory.tools and any(m.get("tool_calls") for m in row.messages),
-        without_prompt=row.messages[0]["role"] != "system",
+        without_prompt=not has_prompt(row.trajectory),
         private_thoughts=has_private_thoughts(row.trajectory),
         json_answers=_answers_in_json(row),
         tool_endings=whole and row.messages[-1]["role"] == "tool",

@@ -12,6 +12,10 @@ from typing import Any
 
 import msgspec
 
+from synth.importers.records import Object
+from synth.text.calls.found import MARKUP, NO_ARGUMENTS, UNREAD
+from synth.text.calls.reading import read_calls
+
 Call = tuple[str, Any]
 """The name of a tool and its arguments: an object, or text that is none."""
 
@@ -25,7 +29,9 @@ class Written(msgspec.Struct, frozen=True):
 
 
 _JSON_TAG = re.compile(
-    r"<(tool_call|function_call|tool_calls)>\s*(?P<json>[\[{].*?[\]}])\s*(?:</\1>|\Z)", re.DOTALL
+    r"<(tool_call|function_call|tool_calls|functioncall)>\s*(?P<json>[\[{].*?[\]}])"
+    r"\s*(?:</\1>|<\|endoftext\|>|\Z)",
+    re.DOTALL,
 )
 _FUNCTION = re.compile(
     r"(?:<tool_call>\s*)?<function(?:=|\s+name=)[\"']?(?P<name>[\w.:/-]+)[\"']?>(?P<body>.*?)"
@@ -37,6 +43,12 @@ _PARAMETER = re.compile(
 )
 _INVOKE = re.compile(
     r"<invoke\s+name=[\"'](?P<name>[^\"']+)[\"']>(?P<body>.*?)</invoke>", re.DOTALL
+)
+_NAMED = re.compile(
+    r"<(?P<tag>tool_call|function_call|tool_use|tool)>\s*<(?P<key>name|tool_name)>"
+    r"(?P<name>[^<]+)</(?P=key)>\s*<(?P<held>arguments|parameters|args|input)>(?P<body>.*?)"
+    r"</(?P=held)>\s*</(?P=tag)>",
+    re.DOTALL,
 )
 _WRAPPER = re.compile(r"</?(?:antml:)?function_calls>")
 _MISTRAL = re.compile(r"\[TOOL_CALLS\]\s*(?P<json>\[.*\])\s*\Z", re.DOTALL)
@@ -51,6 +63,7 @@ def in_tags(text: str) -> Written | None:
         ("hermes", _JSON_TAG, _json),
         ("xml", _FUNCTION, _function),
         ("xml", _INVOKE, _function),
+        ("xml", _NAMED, _named),
         ("mistral", _MISTRAL, _json),
     ):
         found = list(pattern.finditer(text))
@@ -62,22 +75,73 @@ def in_tags(text: str) -> Written | None:
             around = _WRAPPER.sub("", pattern.sub("", text)).strip()
             return Written(tuple(calls), around, kind)
 
-    return None
+    return _marked(text)
+
+
+def _marked(text: str) -> Written | None:
+    """Calls that a family of models marks with its own tokens, where all that is marked is read."""
+    read = read_calls(text, marked_only=True)
+    if not read.calls or {UNREAD, MARKUP, NO_ARGUMENTS} & {*read.repairs}:
+        return None
+    calls = tuple((call.name, call.arguments) for call in read.calls)
+    return Written(calls, read.text, "marked")
 
 
 def named_call(value: Any) -> Call:
-    """The call in a JSON value. Raises `ValueError` where it names no tool."""
+    """The call in a JSON value. Raises `ValueError` where it names no tool, or holds what may be
+    arguments under keys that nobody knows.
+    """
     if isinstance(value, dict):
         if isinstance(value.get("function"), dict):
             return named_call(value["function"])
-        keys = ("name", "tool_name", "tool", "function", "action", "api_name", "function_name")
-        name = next((value[key] for key in keys if isinstance(value.get(key), str)), None)
-        held = ("arguments", "args", "action_input", "parameters", "input", "params", "kwargs")
-        key = next((key for key in held if key in value), None)
-        if name:
-            return name, {} if key is None else value[key]
+        named = next((key for key in _NAMES if isinstance(value.get(key), str)), None)
+        if named is not None and value[named]:
+            return value[named], _given(value, named)
+        held = next((value[key] for key in _HOLDERS if isinstance(value.get(key), dict)), None)
+        if held is not None:
+            return named_call(held)
 
     raise ValueError("no call: it names no tool")
+
+
+_NAMES = (
+    *("name", "tool_name", "tool", "function", "action", "api_name", "function_name"),
+    "action_type",
+)
+_FLAT = ("tool", "action", "action_type")
+"""Names beside which the arguments may stand one by one."""
+_HOLDERS = ("tool_call", "function_call", "tool", "action", "command")
+"""Keys under which an object may hold the whole call."""
+_GIVEN = ("arguments", "args", "action_input", "parameters", "input", "params", "kwargs")
+_ONE = ("action_input", "input")
+"""Keys of arguments that may be one value: the tools of such agents take one."""
+BESIDE = ("thought", "thoughts", "reasoning", "analysis")
+"""Keys of what the agent says beside its call."""
+_ABOUT = frozenset((*BESIDE, "id", "type", "call_id", "tool_call_id", "description", "index"))
+"""Keys that are no arguments of a call that has a name."""
+
+
+def _given(value: Object, named: str) -> Any:
+    """The arguments; one value alone is called `input`, as that of `name[argument]` is."""
+    key = next((key for key in _GIVEN if key in value), None)
+    rest = {name: one for name, one in value.items() if name not in (named, *BESIDE)}
+    if key is None and named in _FLAT:
+        return rest
+    if key is None:
+        if rest.keys() - _ABOUT:
+            raise ValueError(f"no arguments, but {sorted(rest.keys() - _ABOUT)[0]!r}")
+        return {}
+
+    given = value[key]
+    if key not in _ONE or isinstance(given, dict):
+        return given
+    if named in _FLAT and len(rest) > 1:
+        return rest
+    try:
+        read = json.loads(given) if isinstance(given, str) else None
+    except (ValueError, RecursionError):
+        read = None
+    return given if isinstance(read, dict) else {"input": given}
 
 
 def _json(match: re.Match[str]) -> Iterator[Call]:
@@ -100,10 +164,18 @@ def json_or_python(text: str) -> Any:
             raise ValueError("neither JSON nor a value of Python") from error
 
 
+def _named(match: re.Match[str]) -> Iterator[Call]:
+    """A call with its name and its arguments, as JSON, in elements of their own."""
+    value = json.loads(match["body"].strip() or "{}")
+    if not isinstance(value, dict):
+        raise ValueError("arguments are no object")
+    yield match["name"].strip(), value
+
+
 def _function(match: re.Match[str]) -> Iterator[Call]:
     """A function with its parameters, or with JSON in their place."""
     body = match["body"]
-    found = [(one["name"], _value(one["value"])) for one in _PARAMETER.finditer(body)]
+    found = [(one["name"], lines_of(one["value"])) for one in _PARAMETER.finditer(body)]
     rest = _PARAMETER.sub("", body).strip()
     if not found and rest:
         value = json.loads(rest)
@@ -114,6 +186,6 @@ def _function(match: re.Match[str]) -> Iterator[Call]:
         yield match["name"], dict(found)
 
 
-def _value(text: str) -> str:
+def lines_of(text: str) -> str:
     """A parameter as it was written, without the line breaks that the tags stand on."""
     return text.removeprefix("\n").removesuffix("\n")

@@ -6,9 +6,12 @@ answered them (`synth.importers.actions.reading`).
 
 import json
 import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from synth.importers.actions.markup import Call, Written, named_call
+from synth.importers.actions.elements import in_elements
+from synth.importers.actions.markup import BESIDE, Call, Written, json_or_python, named_call
+from synth.importers.actions.pythonic import in_python
 from synth.importers.records import WORDS
 
 _ACTION = re.compile(
@@ -20,7 +23,8 @@ _INPUT = re.compile(
     r"[ \t]*(?P<input>.*)\Z",
     re.DOTALL | re.IGNORECASE,
 )
-_BRACKETS = re.compile(r"\A\s*(?P<name>[A-Za-z_][\w.-]*)\[(?P<input>.*)\]\s*\Z", re.DOTALL)
+_BRACKETS = re.compile(r"\A\s*(?P<name>[^\W\d][\w.-]*)\[(?P<input>.*)\]\s*\Z", re.DOTALL)
+_CALLED = re.compile(r"\A\s*(?P<name>[^\W\d][\w.-]*)\((?P<input>.*)\)\s*\Z", re.DOTALL)
 _OBSERVED = re.compile(r"\n[ \t]*Observation[ \t]*\d*[ \t]*:.*\Z", re.DOTALL)
 _FENCE = re.compile(r"```(?P<language>[\w+-]*)[ \t]*\n(?P<body>.*?)\n?```", re.DOTALL)
 _NAMED_FENCE = re.compile(
@@ -28,6 +32,10 @@ _NAMED_FENCE = re.compile(
 )
 _SHELLS = ("bash", "sh", "shell", "mswea_bash_command", "zsh")
 _COMMANDS = frozenset(WORDS["actions"]["commands"].split())
+_JSON = ("json", "", "tool_call")
+_LANGUAGES = frozenset(WORDS["actions"]["languages"].split())
+CODE = "code"
+"""What programs in fences are called: people are shown such too."""
 SHELL = "bash"
 """The tool that commands in fences are calls of."""
 FREE = "act"
@@ -36,7 +44,8 @@ FREE = "act"
 
 def by_convention(text: str) -> Written | None:
     """The one action of a text; None where it has none, or more than one."""
-    return _react(text) or _json_body(text) or by_command(text) or _bare_fence(text)
+    reads = (_react, _in_tag, _json_body, in_python, by_command, _bare_fence, _code, _in_line)
+    return next(filter(None, (read(text) for read in reads)), None) or in_elements(text)
 
 
 def command(text: str, pattern: re.Pattern[str] = _FENCE) -> Written | None:
@@ -50,16 +59,27 @@ def command(text: str, pattern: re.Pattern[str] = _FENCE) -> Written | None:
 
 
 def _react(text: str) -> Written | None:
-    """`Action: name`, `Action Input: ...`; `Action: name[argument]`; `Action:` and JSON; words."""
+    """`Action: name`, `Action Input: ...`; `Action: name[argument]`; `Action:` and JSON; words.
+    Several of them are as many calls, where each names its tool.
+    """
     found = _ACTION.search(text)
     if found is None:
         return None
 
-    action = _OBSERVED.sub("", found["action"]).strip()
-    call = _action(action)
-    if call is None:
+    whole = _OBSERVED.sub("", found["action"])
+    calls = [_action(one.strip()) for one in _AGAIN.split(whole)]
+    if None in calls or any(call and call[0] == FREE for call in calls):
+        calls = [_action(whole.strip())]  # a line of an argument may begin so too
+    if None in calls:
         return None
-    return Written((call,), text[: found.start()].strip(), "react")
+    kind = "thought" if _THOUGHT.match(text) else "react"
+    return Written(tuple(filter(None, calls)), text[: found.start()].strip(), kind)
+
+
+_AGAIN = re.compile(
+    r"^[ \t]*(?:\*\*)?Act(?:ion)?(?:[ \t]*\d+)?[ \t]*:(?:\*\*)?", re.MULTILINE | re.I
+)
+_THOUGHT = re.compile(r"\s*(?:\*\*)?(?:Thoughts?|Think)[ \t]*\d*[ \t]*:", re.IGNORECASE)
 
 
 def _action(action: str) -> Call | None:
@@ -74,37 +94,63 @@ def _action(action: str) -> Call | None:
     parts = _INPUT.match(action)
     if parts is not None:
         value = _loaded(parts["input"])
-        given = value if isinstance(value, dict) else {"input": parts["input"].strip()}
-        return parts["name"].strip("`* "), given
+        text = parts["input"].strip()
+        # an object that breaks off is kept as it was written, and is no argument of its own
+        written = text if text.startswith("{") else {"input": text}
+        return parts["name"].strip("`* "), value if isinstance(value, dict) else written
 
     named = _NAMED_FENCE.match(action)
     if named is not None:
         return named["name"], {"input": named["body"]}
-    brackets = _BRACKETS.match(action)
-    if brackets is not None:
-        return brackets["name"], {"input": brackets["input"]}
+    one = _BRACKETS.match(action) or _CALLED.match(action)
+    if one is not None:
+        listed = in_python(f"[{action.strip()}]")
+        return listed.calls[0] if listed else (one["name"], {"input": one["input"]})
     first = action.split("\n", 1)[0].strip()
     return (FREE, {"action": action}) if first and not first.startswith(("{", "[")) else None
 
 
 def _json_body(text: str) -> Written | None:
-    """JSON that names a tool, and is all of the text or of its one fence."""
-    fences = [one for one in _FENCE.finditer(text) if one["language"] in ("json", "", "tool_call")]
-    body = fences[0]["body"] if len(fences) == 1 else text
-    value = _loaded(body)
-    if not isinstance(value, dict) or not set(value) & _SAID_OF_CALLS:
-        return None
+    """JSON that names a tool, or a list of such, and is all of the text or of its fences."""
+    fences = [one for one in _FENCE.finditer(text) if one["language"].lower() in _JSON]
+    values = [_loaded(one["body"], json_or_python) for one in fences] or [_loaded(text)]
+    held: list[Any] = []
+    for value in values:
+        listed = value.get("tool_calls") if isinstance(value, dict) else value
+        held += listed if isinstance(listed, list) else [value]
     try:
-        call = named_call(value)
+        calls = tuple(named_call(one) for one in held if _says_call(one))
     except ValueError:
         return None
+    if not calls or len(calls) < len(held):
+        return None
 
-    around = (text[: fences[0].start()] + text[fences[0].end() :]).strip() if fences else ""
-    return Written((call,), around, "json")
+    around = _without(text, fences) if fences else ""
+    objects = (value for value in values if isinstance(value, dict))
+    told = [value.get(key) for value in objects for key in BESIDE]
+    said = [one for one in told if isinstance(one, str) and one]
+    return Written(calls, "\n".join(filter(None, [around.strip(), *said])), "json")
+
+
+def _without(text: str, fences: Sequence[re.Match[str]]) -> str:
+    """What stands around fences."""
+    for fence in reversed(fences):
+        text = text[: fence.start()] + text[fence.end() :]
+    return text
 
 
 _SAID_OF_CALLS = {"arguments", "args", "action_input", "parameters", "params", "kwargs"}
 """Keys without which an object with a name is no call."""
+
+
+def _says_call(value: Any) -> bool:
+    """Whether an object holds arguments, or an object that does, or an act beside a thought."""
+    if not isinstance(value, dict):
+        return False
+    thinks = {"action", "tool"} & {*value} and {*BESIDE} & {*value}
+    return bool({*value} & _SAID_OF_CALLS or thinks) or any(
+        isinstance(one, dict) and {*one} & _SAID_OF_CALLS for one in value.values()
+    )
 
 
 def by_command(text: str) -> Written | None:
@@ -126,8 +172,42 @@ def _bare_fence(text: str) -> Written | None:
     return Written(calls, written.around, "bare_fence")
 
 
-def _loaded(text: str) -> Any:
+def _in_tag(text: str) -> Written | None:
+    """The one action between tags of that name, as agents of browsers write it."""
+    found = list(_TAG.finditer(text))
+    call = _action(found[0]["action"].strip()) if len(found) == 1 else None
+    if call is None:
+        return None
+    around = (text[: found[0].start()] + text[found[0].end() :]).strip()
+    return Written((call,), around, "react")
+
+
+_TAG = re.compile(r"<action>(?P<action>[^<]*)</action>")
+
+
+def _in_line(text: str) -> Written | None:
+    """The one act in a fence within a line, as WebArena's agents write it."""
+    found = list(_LINE.finditer(text)) if text.count("```") == 2 else []
+    if len(found) != 1:
+        return None
+    around = (text[: found[0].start()] + text[found[0].end() :]).strip()
+    return Written(((FREE, {"action": found[0]["action"]}),), around, "fence_in_line")
+
+
+_LINE = re.compile(r"```(?P<action>[^`\n]+)```")
+
+
+def _code(text: str) -> Written | None:
+    """The one fence of a text, in a language of programs: CodeAct writes its actions so."""
+    fences = list(_FENCE.finditer(text))
+    if len(fences) != 1 or fences[0]["language"].lower() not in _LANGUAGES:
+        return None
+    around = (text[: fences[0].start()] + text[fences[0].end() :]).strip()
+    return Written(((fences[0]["language"], {"code": fences[0]["body"]}),), around, CODE)
+
+
+def _loaded(text: str, read: Callable[[str], Any] = json.loads) -> Any:
     try:
-        return json.loads(text.strip())
+        return read(text.strip())
     except (ValueError, RecursionError):
         return None

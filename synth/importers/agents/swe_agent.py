@@ -17,6 +17,7 @@ import msgspec
 
 from synth.importers.actions.written import SHELL
 from synth.importers.agents.swe_runs import Info, Stats, instance_of, swe_benchmark
+from synth.importers.agents.swe_steps import has_steps_alone, with_history
 from synth.importers.attempt import OPEN_END, count_labels, ends, entry
 from synth.importers.conversation import ConversationBuilder, joined, text_of, tool_call
 from synth.importers.records import (
@@ -70,10 +71,12 @@ class _Run(msgspec.Struct):
 
 
 def recognises(value: Any) -> bool:
-    """A history whose messages name their agent, or the attempts of a retry run."""
+    """A history whose messages name their agent, steps alone, or the attempts of a retry run."""
     if is_object(value, attempts=list):
         return any(recognises(one) for one in value["attempts"] if not is_object(one, "attempts"))
 
+    if has_steps_alone(value):
+        return True
     if not is_object(value, history=list) or "mistake_agent" in value:
         return False
 
@@ -106,7 +109,8 @@ FORMAT = by_record(recognises, _attempts)
 
 
 def _read(record: Record, trial: int) -> Entry:
-    run = msgspec.convert(record.value, _Run)
+    alone = has_steps_alone(record.value)
+    run = msgspec.convert(with_history(record.value) if alone else record.value, _Run)
     said = [message for message in run.history if not message.is_demo]
     steps = _steps_of(said, run.trajectory or [])
     # the history does not hold what the shell answered to the last action: the steps do

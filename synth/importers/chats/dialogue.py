@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from synth.importers.actions.reading import read_actions
+from synth.importers.actions.transcripts import INLINE_THOUGHT
 from synth.importers.chats.blocks import said
 from synth.importers.chats.envelopes import unwrapped
 from synth.importers.chats.said import Said
@@ -17,13 +18,14 @@ from synth.importers.frameworks.ui_messages import in_steps
 from synth.importers.hosted.in_turns import in_turns
 from synth.importers.records import Object
 
-_THOUGHT = re.compile(r"\A\s*<(think|thinking)>(?P<thought>.*?)</\1>\s*", re.DOTALL)
 _RESPONSE = re.compile(r"<tool_response>\s*(?P<answer>.*?)\s*</tool_response>", re.DOTALL)
 _BETWEEN = "\n</tool_response>\n<tool_response>\n"
 LOSS = {"weight": "zero_weight", "training": "not_trained"}
 """Keys of an answer that say whether it carries loss (OpenAI's fine-tuning, Axolotl), and the mask
 of those that do not.
 """
+_FLAGS = {"loss": False, "train": False, "trainable": False, "masked": True}
+"""What an answer without loss has in other trainers' rows (AgentTuning, SWIFT, torchtune)."""
 
 
 def dialogue(
@@ -76,7 +78,7 @@ def _without_silent(system: Any) -> Any:
 def _answered(chat: ConversationBuilder, one: Said, message: Object) -> None:
     """Adds an answer of the model. An inline thought becomes one; the text as it stood is kept."""
     text, thought, raw = one.text, joined(*one.thoughts), list(one.unread)
-    inline = _THOUGHT.match(text or "")
+    inline = INLINE_THOUGHT.match(text or "")
     written: Any = raw or None
 
     if inline is not None and thought is None:
@@ -114,7 +116,8 @@ def _goes_on(chat: ConversationBuilder, message: Object) -> bool:
 
 def _unweighted(message: Object) -> str | None:
     """The mask of an answer without loss. Raises `ValueError` where it says neither yes nor no."""
-    found = None
+    flags = (message.get(key) is left_out for key, left_out in _FLAGS.items())
+    found = "not_trained" if any(flags) else None
     for key, mask in LOSS.items():
         weight = message.get(key)
         if weight not in (None, 0, 1):
@@ -137,6 +140,10 @@ def _heard(chat: ConversationBuilder, one: Said, message: Object, known: set[Any
 
     if one.text is None and one.answers:
         return
+    if one.role == "user" and _in_responses(one.text):  # a template's role for answers of tools
+        for content in _unpacked(one.text or ""):
+            chat.result(content, _named(content), name=one.name)
+        return
     if one.role == "environment":
         chat.harness(one.text)
         if message.get(COMPACTION) == ALL:
@@ -144,6 +151,12 @@ def _heard(chat: ConversationBuilder, one: Said, message: Object, known: set[Any
     else:
         more = {} if one.name is None else {"name": one.name}
         chat.say(one.role, one.text, **more)
+
+
+def _in_responses(text: str | None) -> bool:
+    """Whether a text is answers of tools in their tags, and nothing else."""
+    told = text or ""
+    return "</tool_response>" in told and not _RESPONSE.sub("", told).strip()
 
 
 def _unpacked(content: str) -> list[str]:

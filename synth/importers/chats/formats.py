@@ -4,11 +4,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from synth.importers.attempt import in_order
 from synth.importers.chats.columns import answer_of, chat_of, is_chat, parsed
 from synth.importers.chats.envelopes import unwrapped
 from synth.importers.chats.record import chats
 from synth.importers.frameworks.ui_messages import recognises_message
+from synth.importers.named_tasks import as_named
 from synth.importers.records import Format, by_record, is_object
 
 _BLOCKS = {"tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use"}
@@ -115,7 +115,7 @@ def _is_any(value: Any) -> bool:
 
 
 def _format(name: str, recognises: Callable[[Any], bool]) -> Format:
-    return by_record(recognises, partial(chats, name=name), in_order)
+    return by_record(recognises, partial(chats, name=name), as_named)
 
 
 COMPARED = _format("comparisons", _is_compared)

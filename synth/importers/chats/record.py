@@ -15,6 +15,7 @@ from synth.importers.chats.tools import tools_in_text, tools_of
 from synth.importers.chats.words import ENDS
 from synth.importers.contexts.compaction import CONTINUED, contexts, goes_on, in_places
 from synth.importers.conversation import ConversationBuilder, heard
+from synth.importers.identity.beside import benchmark_beside
 from synth.importers.records import (
     Entry,
     Found,
@@ -142,8 +143,6 @@ def _told(
     # what was first said, under the system prompt that stood before it
     prompt = conversation.system_prompt or ""
     said = (one.content for one in heard(conversation) if one.source is not Source.TOOL)
-    instance = inside(value, "instance_id", str)
-    stamp = inside(value, "benchmark", str) or None
 
     return entry(
         record,
@@ -151,7 +150,7 @@ def _told(
         conversation,
         env=f"{name}/{CONTINUED}" if goes_on(messages) else None,
         goal=next(filter(None, said), prompt),
-        benchmark=stamp or _swe(instance, value.get("image"), conversation),
+        benchmark=_benchmark(value, conversation),
         split=told("split") if isinstance(told("split"), str) else None,
         task={"env_config": {"system_prompt": content_hash(prompt)}},
         marks=[*(marks or ()), *count_labels(conversation)],
@@ -165,8 +164,11 @@ def _told(
     )
 
 
-def _swe(instance: str | None, image: Any, conversation: Conversation) -> str | None:
-    return swe_benchmark(instance, image, conversation.turns) if instance else None
+def _benchmark(value: Object, conversation: Conversation) -> str | None:
+    """What the record calls its benchmark, or the one that its instance or its task is of."""
+    stated, instance = inside(value, "benchmark", str), inside(value, "instance_id", str)
+    swe = swe_benchmark(instance, value.get("image"), conversation.turns) if instance else None
+    return stated or swe or benchmark_beside(value)
 
 
 def _tools(stated: Any, prompt: str) -> tuple[Object, ...]:

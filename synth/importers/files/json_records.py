@@ -121,12 +121,13 @@ def _lines(
 
 def _document(stream: io.BufferedReader, whole: Record, limit: int) -> Record | Rejection:
     """The one value of a file."""
-    text = stream.read(limit + 1).decode("utf-8", "surrogateescape")
-    return _bounded(text, limit, whole) or _only(text.rstrip(SPACE), whole)
+    read = stream.read(limit + 1)
+    text = read.decode("utf-8", "surrogateescape")
+    return _bounded(read, limit, whole) or _only(text.rstrip(SPACE), whole)
 
 
-def _bounded(text: str, limit: int, whole: Record) -> Rejection | None:
-    if len(text) > limit:
+def _bounded(read: bytes, limit: int, whole: Record) -> Rejection | None:
+    if len(read) > limit:
         return whole.rejected("record_too_large", f"one JSON value of more than {limit} bytes")
 
     return None
@@ -137,33 +138,46 @@ def _objects(stream: io.BufferedReader, file: Unpacked, limit: int) -> Iterator[
     them.
     """
     whole = file.record(WHOLE)
-    text = stream.read(limit + 1).decode("utf-8", "surrogateescape")
+    read = stream.read(limit + 1)
+    text = read.decode("utf-8", "surrogateescape")
     found, end = record_at(text, 0, whole)
+    several = end is not None and text[end:].lstrip(SPACE).startswith("{")
 
-    if end is not None and text[end:].lstrip(SPACE).startswith("{"):
+    if several or (len(read) > limit and _goes_on(file)):
         with file.open() as again:
             _start(again)
             yield from _one_after_another(JsonWindow(again), file, limit)
     else:
-        yield _bounded(text, limit, whole) or _alone(found, end, text.rstrip(SPACE), whole)
+        yield _bounded(read, limit, whole) or _alone(found, end, text.rstrip(SPACE), whole)
+
+
+def _goes_on(file: Unpacked) -> bool:
+    """Whether another object follows the first one, which is longer than a record may be."""
+    with file.open() as stream:
+        _start(stream)
+        window = JsonWindow(stream)
+        return window.pass_object() and window.sign() == "{"
 
 
 def _one_after_another(
     window: JsonWindow, file: Unpacked, limit: int
 ) -> Iterator[Record | Rejection]:
-    """Objects with nothing but white space between them; what is broken ends the file."""
+    """Objects with nothing but white space between them; one that is too long is passed over, what
+    is broken ends the file.
+    """
     for index in count():
         if not window.sign():
             return
 
-        found, end = window.element(file.record(str(index)), limit)
+        found, end = window.element(file.record(f"object{index}"), limit)
         file.read = window.dropped + (window.at if end is None else end)
 
         yield found
-        if end is None:
+        too_long = isinstance(found, Rejection) and found.reason == "record_too_large"
+        if end is not None:
+            window.at = end
+        elif not (too_long and window.pass_object()):
             return
-
-        window.at = end
 
 
 def _only(text: str, record: Record) -> Record | Rejection:

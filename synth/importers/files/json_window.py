@@ -2,14 +2,21 @@
 
 import codecs
 import io
+import re
 
 from synth.importers.files.json_value import NEVER_WHOLE, record_at
 from synth.importers.records import Record, Rejection
 
+_MARKS = re.compile(r'["{}\[\]]|\\.', re.DOTALL)
 SPACE = " \t\r\n"
 DECODER = codecs.getincrementaldecoder("utf-8")
 CHUNK = 1 << 20
 """Bytes that are read at once, and of the head by which the forms of a file are told apart."""
+
+
+def _open_escape(text: str) -> bool:
+    """Whether a text ends in a backslash that escapes what follows."""
+    return (len(text) - len(text.rstrip("\\"))) % 2 == 1
 
 
 class JsonWindow:
@@ -46,6 +53,26 @@ class JsonWindow:
             if len(self.text) - self.at > limit:
                 return record.rejected("record_too_large", f"more than {limit} bytes"), None
 
+            self._more()
+
+    def pass_object(self) -> bool:
+        """Goes on behind the object that begins here, in chunks; false where the text ends first.
+        Brackets and braces are counted, those in texts aside.
+        """
+        depth, in_text = 0, False
+        while True:
+            for mark in _MARKS.finditer(self.text, self.at):
+                if mark[0] == '"':
+                    in_text = not in_text
+                elif not in_text and len(mark[0]) == 1:
+                    depth += 1 if mark[0] in "{[" else -1
+                if depth == 0 and not in_text:
+                    self.at = mark.end()
+                    return True
+            if self._ended:
+                return False
+            # a backslash at the very end escapes what the next chunk begins with
+            self.at = len(self.text) - (in_text and _open_escape(self.text[self.at :]))
             self._more()
 
     def _more(self) -> None:

@@ -11,7 +11,8 @@ from typing import Annotated, Any
 
 import msgspec
 
-from synth.importers.attempt import OPEN_END, as_declared, ends, entry
+from synth.importers.attempt import OPEN_END, ends, entry
+from synth.importers.named_tasks import as_named
 from synth.importers.records import (
     WORDS,
     Entry,
@@ -86,7 +87,7 @@ def _simulations(record: Record, settings: ImportSettings) -> Found:
     return each(record.parts("simulations", results["simulations"]), read)
 
 
-FORMAT = by_record(recognises, _simulations, as_declared)
+FORMAT = by_record(recognises, _simulations, as_named)
 
 
 def _simulation(

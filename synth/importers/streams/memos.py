@@ -7,7 +7,11 @@ from typing import Any
 
 from synth.schemas import Memo
 
-_SECTION = re.compile(r"^#{2,4}[ \t]+(?P<name>[^\n#]+?)[ \t]*$", re.MULTILINE)
+_SECTION = re.compile(
+    r"^[ \t]*(?:#{1,6}[ \t]+(?P<name>[^\n#]+?)|\*\*(?P<bold>[^\n*]+)\*\*:?)[ \t]*$", re.MULTILINE
+)
+_AROUND = re.compile(r"\A(?:\d+[.)]|[*_\s])+|[*_:\s]+\Z")
+"""Numbers, emphasis and colons around a heading's words."""
 _ITEM = re.compile(r"^[ \t]*(?:[-*]|\d+[.)])[ \t]+", re.MULTILINE)
 _NAMES = {
     "attempts log": "log",
@@ -46,15 +50,20 @@ def failed_tests(summary: Any) -> tuple[str, ...]:
 
 
 def _sections(text: str) -> dict[str, str]:
-    heads = list(_SECTION.finditer(text))
+    # a line in bold is a heading where it is one of those that are known
+    heads = [one for one in _SECTION.finditer(text) if one["name"] or _named(one) is not None]
     ends = [*(head.start() for head in heads[1:]), len(text)]
     found = {}
     for head, end in zip(heads, ends, strict=False):
-        name = _NAMES.get(head["name"].strip().lower())
+        name = _named(head)
         if name is not None:
             found[name] = text[head.end() : end].strip()
 
     return found
+
+
+def _named(head: re.Match[str]) -> str | None:
+    return _NAMES.get(_AROUND.sub("", head["name"] or head["bold"]).lower())
 
 
 def _items(text: str) -> tuple[str, ...]:

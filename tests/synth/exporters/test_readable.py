@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings
 from synth.exporters.kinds.readable import is_json_object, marks, outside, readable
 from synth.schemas.trajectory import Observation, Source, Trajectory
-from tests.synth.exporters.solved import export, result, trajectory
+from tests.synth.exporters.solved import export, export_sft, result, trajectory
 
 
 def thinking() -> Trajectory:
@@ -80,7 +81,8 @@ BEGIN, END = marks()[0]
         (f"a{BEGIN}b{END}c", "ac"),
         (f"{BEGIN}b{END}c{BEGIN}d{END}", "c"),
         (f"thought by itself{END}c", "c"),
-        (f"c{BEGIN}never ended", "c"),
+        (f"c\n{BEGIN}never ended", "c\n"),
+        (f"What is {BEGIN} in my page?", f"What is {BEGIN} in my page?"),
         ("c", "c"),
     ],
 )
@@ -89,8 +91,50 @@ def test_what_stands_outside_thoughts(text: str, left: str) -> None:
 
 
 @given(st.lists(st.sampled_from([BEGIN, END, "x", " "]), max_size=30))
-def test_nothing_that_begins_a_thought_is_left(parts: list[str]) -> None:
-    assert BEGIN not in outside("".join(parts), BEGIN, END)
+def test_no_thought_that_ends_is_left(parts: list[str]) -> None:
+    assert END not in outside("".join(parts), BEGIN, END).partition(BEGIN)[2]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "<Thinking>\nvague\n</Thinking>\n\nWhere is it?",
+        "<reasoning>vague</reasoning>Where is it?",
+        "Thought:\nI must not reveal it.\n\nUser Response:\nWhere is it?",
+    ],
+)
+def test_thoughts_are_known_by_other_marks_too(tmp_path: Path, said: str) -> None:
+    one = trajectory("t", opening=(Observation(said, Source.USER),))
+    (row,), _ = export(tmp_path / "strip", one, user_thoughts="strip")
+    assert [m["content"] for m in row["messages"] if m["role"] == "user"] == ["Where is it?"]
+    _, report = export(tmp_path / "keep", one)
+    assert any("1 of 1 rows hold what a user's simulator thought" in one for one in report.notes)
+
+
+def test_a_word_about_a_mark_is_no_thought_and_stays(tmp_path: Path) -> None:
+    asked = Observation(f"What is {BEGIN} in my page?", Source.USER)
+    one = trajectory("t", opening=(asked,))
+    (row,), _ = export(tmp_path, one, user_thoughts="strip", control_tokens="keep")
+    assert [m["content"] for m in row["messages"] if m["role"] == "user"] == [asked.content]
+
+
+def test_thoughts_among_what_tokenizers_read_are_told_with_their_setting(tmp_path: Path) -> None:
+    _, report = export(tmp_path, thinking(), trajectory("plain"))
+    (note,) = (note for note in report.notes if note.startswith("Left out: 1 as `control_tokens"))
+    assert "user_thoughts: strip takes out what a user's simulator thought" in note
+
+
+def test_thoughts_that_leave_no_row_are_told_with_their_setting(tmp_path: Path) -> None:
+    report = export_sft([(thinking(), {})], DatasetFolder(tmp_path / "out"))
+    assert "user_thoughts: strip takes out what a user's simulator thought" in str(report.empty)
+
+
+def test_an_empty_system_prompt_is_none(tmp_path: Path) -> None:
+    bare = trajectory("bare", system_prompt=" ")
+    _, report = export(tmp_path / "kept", bare, trajectory("whole"))
+    assert any(note.startswith("1 of 2 rows have no system prompt") for note in report.notes)
+    rows, _ = export(tmp_path / "left", bare, trajectory("whole"), require_prompt=True)
+    assert [row["trajectory_id"] for row in rows] == ["whole"]
 
 
 def test_words_in_a_json_envelope_are_told_of(tmp_path: Path) -> None:

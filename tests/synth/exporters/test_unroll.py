@@ -234,3 +234,41 @@ def test_a_broken_call_between_two_rows_is_counted_once(tmp_path: Path) -> None:
     found = trajectory("broken", turns=answered('{"q": 1}', "{", '{"q": 3}'))
     _, report = export(tmp_path, found, keep_masked=False)
     assert (report.rows, report.trained_turns, report.unparsed_calls) == (2, 3, 1)
+
+
+def opened(*said: str, mask: str | None = GREETING_MASK) -> Trajectory:
+    """Greetings before the user's first words, then a call and an answer."""
+    heard = (Observation("A refund.", Source.USER),)
+    greetings = [
+        Turn(at, text, mask=mask, observations=heard if at + 1 == len(said) else ())
+        for at, text in enumerate(said)
+    ]
+    _, *after = retry()
+    later = [msgspec.structs.replace(one, index=at + len(said)) for at, one in enumerate(after)]
+    return trajectory("o", opening=(), turns=(*greetings, *later))
+
+
+def test_a_greeting_leaves_llamafactory_a_whole_row_with_the_greeting_in_its_prompt(
+    tmp_path: Path,
+) -> None:
+    one = opened("Hi!", "How can I help?")
+    (row,), report = export(tmp_path, one, form="llamafactory", keep_masked=False)
+    told = [(turn["from"], turn["value"]) for turn in row["conversations"]]
+    assert [who for who, _ in told] == ["human", "function_call", "observation", "gpt"]
+    assert (told[0][1], told[-1][1]) == ("A refund.", "Here.")
+    assert row["system"] == (
+        "Help.\n\nYou have already greeted the user with:\nHi!\nHow can I help?"
+    )
+    assert list(row["trained_turns"]) == [2, 3]
+    assert report.left_out == {}
+    card = (tmp_path / "out" / "README.md").read_text()
+    assert "a greeting, which stands in the system prompt" in card
+
+
+def test_a_greeting_that_is_to_be_learnt_is_not_put_into_llamafactorys_prompt(
+    tmp_path: Path,
+) -> None:
+    whole = trajectory("whole")
+    rows, report = export(tmp_path, opened("Hi!", mask=None), whole, form="llamafactory")
+    assert [row["trajectory_id"] for row in rows] == ["whole"]
+    assert report.left_out == {"llamafactory:no_alternation": 1}

@@ -117,7 +117,12 @@ def _composed(value: str, name: str, tool: str) -> ArgumentKind | None:
     if _URL.fullmatch(value):
         return ArgumentKind.URL
 
-    if name in _words_of("command") or words & {*languages().shells, "shell", "terminal"}:
+    worded_act = (tool, name) == ("act", "action")  # imports name acts in words so
+    if (
+        worded_act
+        or name in _words_of("command")
+        or words & {*languages().shells, "shell", "terminal"}
+    ):
         return ArgumentKind.COMMAND
 
     # a coupon has a code as well: a program has more than one word, or calls something

@@ -312,3 +312,23 @@ def test_both_sides_of_a_comparison_come_in_and_say_which_was_preferred(tmp_path
     assert [one.marks[0].value for one in (chosen, rejected)] == [1.0, 0.0]
     assert [turn.mask for turn in chosen.trajectory.turns] == ["not_trained", None]
     assert chosen.trajectory.outcome == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("flag", "mask"),
+    [
+        ({"loss": False}, "not_trained"),
+        ({"train": False}, "not_trained"),
+        ({"masked": True}, "not_trained"),
+        ({"loss": True}, None),
+        ({"loss": 0.0}, None),  # what a trainer measured
+        ({"masked": False}, None),
+    ],
+)
+def test_an_answer_that_a_trainer_leaves_out_carries_no_loss(
+    tmp_path: Path, flag: dict[str, Any], mask: str | None
+) -> None:
+    asked = [{"from": "human", "value": "Be an agent."}, {"from": "gpt", "value": "OK."} | flag]
+    after = [{"from": "human", "value": "Go."}, {"from": "gpt", "value": "Gone."}]
+    (found,), _ = read_document(tmp_path, {"conversations": asked + after})
+    assert [turn.mask for turn in found.trajectory.turns] == [mask, None]

@@ -4,6 +4,7 @@ tasks are known wherever their text stands.
 
 import copy
 import gzip
+import json
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from synth.importers.identity.known import LEAST, benchmark_of, known
 from synth.importers.identity.sketch import KEPT, held, runs, sketch
 from synth.importers.records import Imported
-from tests.synth.importers.imports import DATA, imported, needs_real_data, read_document
+from tests.synth.importers.imports import DATA, imported, needs_real_data, read_document, read_lines
 from tests.synth.importers.shapes.dialogues import CHAT
 from tests.synth.importers.test_tau2 import document, simulation
 
@@ -85,6 +86,30 @@ def test_a_public_policy_in_a_plain_chat_is_known(tmp_path: Path) -> None:
     chat = [{"role": "system", "content": f"You are an agent.\n{text}"}, *CHAT[1:]]
     (found,), _ = read_document(tmp_path, chat)
     assert str(found.trajectory.benchmark).endswith("/airline")
+
+
+@needs_real_data
+def test_a_public_task_beside_a_plain_chat_is_known(tmp_path: Path) -> None:
+    (path,) = (DATA / "tau2_retail").glob("*gpt-4.1_retail_def*")
+    task = json.loads(gzip.decompress(path.read_bytes()))["tasks"][0]
+    rows: list[dict[str, Any]] = [
+        {"messages": CHAT[1:], "task": task},
+        {"messages": CHAT[1:], "task": json.dumps(task)},
+        {"messages": CHAT[1:], "task": {"id": task["id"], "instructions": "Swap a pot."}},
+    ]
+    found, _ = read_lines(tmp_path, rows)
+    stamps = [one.trajectory.benchmark for one in found]
+    assert stamps == ["tau2-bench/retail", "tau2-bench/retail", None]
+
+
+@needs_real_data
+def test_a_public_question_that_a_user_asks_in_a_plain_chat_is_known(tmp_path: Path) -> None:
+    path = sorted((DATA / "whowhen_ag").rglob("*.json*"))[0]
+    packed = path.read_bytes()
+    run = json.loads(gzip.decompress(packed) if path.suffix == ".gz" else packed)
+    asked = {"role": "user", "content": f"Please: {run['question']}"}
+    (found,), _ = read_document(tmp_path, [asked, {"role": "assistant", "content": "4"}])
+    assert str(found.trajectory.benchmark).startswith("who-and-when/")
 
 
 def test_every_known_text_is_a_sketch_of_a_named_set() -> None:

@@ -29,6 +29,11 @@ from tests.synth.importers.shapes.dialogues import CHAT, OUTLINE, TOOL, outline
         ({"instruction": "a", "output": "b"}, "Alpaca"),
         ({"custom_id": "1", "response": {"body": {}}}, "custom_id"),
         (
+            {"custom_id": "1", "result": {"type": "succeeded", "message": {"content": "x"}}},
+            "join them by custom_id",
+        ),
+        ({"custom_id": "1", "result": "pass"}, "--labels"),
+        (
             {"custom_id": "1", "method": "POST", "url": "/", "body": {"messages": CHAT}},
             "output file",
         ),

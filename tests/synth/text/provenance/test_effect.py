@@ -16,6 +16,8 @@ from synth.text.provenance.effect import changes, effectful_by_name, read_only_h
         "mcp__shop__get_user",
         "think",
         "ask_user",
+        "final_answer",
+        "attempt_completion",
         "open",
         "open_file",
         "openPages",

@@ -93,3 +93,9 @@ def test_both_days_of_a_span_are_read_in_several_languages() -> None:
             tools=(tool("book"),),
         )
         assert [one.status for one in report.findings] == [Status.COMPUTED] * 2
+
+
+def test_an_act_in_words_is_a_command_and_another_tools_action_is_not() -> None:
+    act = Argument("action", "action", "click [1]")
+    assert kind_of(act, "act") is ArgumentKind.COMMAND
+    assert kind_of(act, "do_it") is not ArgumentKind.COMMAND
