@@ -37,7 +37,7 @@ unexport PYTHONDONTWRITEBYTECODE
 	$(BIN)/python $(CHECKOUT)
 	@touch $@
 
-quickstart: .venv/.ready  ## storefront, 84 tasks x 4 trials, retries, injected failures, a dataset, a report: no GPU, key or server
+quickstart: .venv/.ready  ## storefront, 74 tasks x 4 trials, retries, injected failures, a dataset, a report: no GPU, key or server
 	$(BIN)/synth run configs/quickstart.yaml
 
 test: .venv/.ready  ## unit tests, two minutes on two cores; those of the architecture are part of `make lint`
