@@ -52,7 +52,10 @@ def messages_of(value: Any, mapped: Mapping[str, str]) -> list[Any]:
         ", ".join(map(repr, list(value)[:8])) if isinstance(value, dict) else type(value).__name__
     )
     looked = mapped.get("messages", "messages, conversations, trajectory, ...")
-    raise ValueError(f"no list of messages under {looked}: the record has {keys}")
+    held = value.items() if isinstance(value, dict) else ()
+    near = next((str(key) for key, one in held if is_chat(parsed(one))), None)
+    hint = "" if near is None else f"; a chat stands under {near!r}: --column messages={near}"
+    raise ValueError(f"no list of messages under {looked}: the record has {keys}{hint}")
 
 
 def is_chat(value: Any) -> bool:
@@ -70,12 +73,24 @@ def _is_message(value: Any) -> bool:
         return False
 
 
+def as_compared(value: Any) -> Any:
+    """A record with the names of comparisons, where OpenAI's preference tuning names them."""
+    given = value.get("input") if isinstance(value, dict) else None
+    sides = ("preferred_output", "non_preferred_output")
+    if not isinstance(given, dict) or any(side not in value for side in sides):
+        return value
+    shared = {key: one for key, one in given.items() if key != "messages"}
+    chosen, rejected = (value[side] for side in sides)
+    return shared | {"prompt": given.get("messages"), "chosen": chosen, "rejected": rejected}
+
+
 def answer_of(value: dict[str, Any]) -> Any:
     """What a record says in answer to its `prompt`: its `completion`, or a `response` of words or
-    messages; None where it has none.
+    messages, of which it may be one; None where it has none.
     """
     completion, response = value.get("completion"), value.get("response")
-    words = isinstance(response, str) or is_chat(parsed(response))
+    said = parsed(response)
+    words = isinstance(response, str) or is_chat(said) or speaker_of(said) == "assistant"
     return response if completion is None and words else completion
 
 

@@ -24,6 +24,10 @@ LOSS = {"weight": "zero_weight", "training": "not_trained"}
 """Keys of an answer that say whether it carries loss (OpenAI's fine-tuning, Axolotl), and the mask
 of those that do not.
 """
+_SAYS = {"train": False, "trainable": False, "loss": False, "mask": True}
+"""Further keys that say so with true or false (Axolotl, ms-swift, Nebius), and which of them is no
+loss; of other values nothing is made, since these names mean much else.
+"""
 
 
 def dialogue(
@@ -122,7 +126,8 @@ def _unweighted(message: Object) -> str | None:
         if weight == 0:
             found = found or mask
 
-    return found
+    untrained = any(message.get(key) is without for key, without in _SAYS.items())
+    return found or (LOSS["training"] if untrained else None)
 
 
 def _heard(chat: ConversationBuilder, one: Said, message: Object, known: set[Any]) -> None:

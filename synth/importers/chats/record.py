@@ -9,7 +9,14 @@ from msgspec.structs import replace
 
 from synth.importers.agents.swe_runs import swe_benchmark
 from synth.importers.attempt import OPEN_END, End, count_labels, end_of, entry
-from synth.importers.chats.columns import answer_of, chat_of, column, messages_of, parsed
+from synth.importers.chats.columns import (
+    answer_of,
+    as_compared,
+    chat_of,
+    column,
+    messages_of,
+    parsed,
+)
 from synth.importers.chats.dialogue import dialogue
 from synth.importers.chats.tools import tools_in_text, tools_of
 from synth.importers.chats.words import ENDS
@@ -41,6 +48,7 @@ class _Masked(msgspec.Struct):
 
 def chats(record: Record, settings: ImportSettings, *, name: str) -> Found:
     """The chat of a record; of a comparison, both its answers after what came before them."""
+    record = replace(record, value=as_compared(record.value))
     value = record.value
     sides = [key for key in ("chosen", "rejected") if key in value] if _is_dict(value) else []
     before = _prompt(value) if _is_dict(value) else None

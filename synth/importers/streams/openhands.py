@@ -67,8 +67,9 @@ FORMAT = Format(recognises, lambda records, settings: in_order(_runs(records)))
 
 
 def _flat(events: list[Any]) -> list[Any]:
-    """Events; older histories are pairs of an action and what was observed."""
-    return [one for event in events for one in (event if isinstance(event, list) else [event])]
+    """Events; older histories are pairs of an action and what was observed, which may be nothing."""
+    held = (event if isinstance(event, list) else [event] for event in events)
+    return [one for pair in held for one in pair if one is not None]
 
 
 def _run(record: Record) -> list[Entry]:

@@ -7,7 +7,8 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from synth.importers.chats.columns import chat_of, names_of, parsed
+from synth.importers.agents.response_items import are_items
+from synth.importers.chats.columns import chat_of, is_chat, names_of, parsed
 from synth.importers.chats.envelopes import speaker_of
 from synth.importers.records import (
     UNEXPECTED,
@@ -25,12 +26,15 @@ from synth.importers.traces.calls import ModelCall, conversations
 from synth.importers.traces.chunks import assembled
 from synth.importers.traces.sides import about, given, held_items, sent, with_usage
 
-_REQUESTS = ("request", "req", "input", "inputs", "kwargs", "request_body", "requestBody", "params")
+_REQUESTS = (
+    *("request", "req", "input", "inputs", "kwargs", "request_body", "requestBody", "params"),
+    "item",
+)
 _BODIES = ("body", "inputBodyJson", "outputBodyJson")
 """Where a side's envelope has it: HTTP, Bedrock's log of invocations."""
 _RESPONSES = (
     *("response", "res", "output", "outputs", "completion", "response_body", "responseBody"),
-    *("result", "reply"),
+    *("result", "reply", "sample"),
 )
 _SESSIONS = ("conversation_id", "session_id", "thread_id", "sessionId", "conversationId")
 EDITED_MASK = "edited_context"
@@ -59,14 +63,35 @@ def request_and_response(value: Any) -> tuple[Object, Object] | None:
 
 def _plain_answer(request: Any, told: Any) -> Object | None:
     """The answer that logs keep as a text or as one message, where the request waits for one."""
-    waiting = chat_of(request) if isinstance(request, dict) else None
+    waiting = _waiting(request)
     if waiting is None or speaker_of(waiting[-1]) == "assistant":
         return None
+    if isinstance(told, list) and are_items(told):
+        return {"object": "response", "output": told}
+    if is_object(told, messages=list) and len(told["messages"]) == 1:
+        told = told["messages"]
     if isinstance(told, list) and len(told) == 1:
         told = told[0]
     if isinstance(told, str) and told:
         return {"role": "assistant", "content": told}
     return told if isinstance(told, dict) and speaker_of(told) == "assistant" else None
+
+
+def _waiting(request: Any) -> list[Any] | None:
+    """The messages of a request, under whichever key they are sent."""
+    if not isinstance(request, dict):
+        return None
+    items = parsed(request.get("input"))
+    return chat_of(request) or (items if is_chat(items) else None)
+
+
+def _has_no_answer(value: Any) -> bool:
+    """Whether a record holds a request, and an error or nothing in the response's place."""
+    if not isinstance(value, dict):
+        return False
+    asked = next((value[key] for key in _REQUESTS[:2] if _asks(value.get(key))), None)
+    key = next((key for key in _RESPONSES[:2] if key in value), None)
+    return asked is not None and key is not None and (not value[key] or bool(_error(value)))
 
 
 def answers_of(value: Any) -> Any:
@@ -93,7 +118,9 @@ def _asks(value: Any) -> bool:
     if isinstance(value.get("contents"), list) or chat_of(value) is not None:
         return True
     items = value.get("input")
-    return isinstance(items, str | list) and ("model" in value or "output" in value)
+    return is_chat(items) or (
+        isinstance(items, str | list) and ("model" in value or "output" in value)
+    )
 
 
 def is_answered(value: Any) -> bool:
@@ -128,7 +155,7 @@ def _is_responses(value: Any) -> bool:
 
 
 def _is_any(value: Any) -> bool:
-    return request_and_response(value) is not None
+    return request_and_response(value) is not None or _has_no_answer(value)
 
 
 class _LogReader:
@@ -166,6 +193,9 @@ class _LogReader:
             return
 
         answers = _thinned(given(response), response)
+        if not any(answers):
+            yield record.rejected("no_turns", _missing(value, "an answer that says nothing"))
+            return
         session = next(filter(None, map(partial(_session, value, request), _SESSIONS)), None)
         for place, answer in enumerate(answers):
             part = record if len(answers) == 1 else record.part(f"choices/{place}", answer)
@@ -211,14 +241,27 @@ def _session(value: Object, request: Object, key: str) -> str | None:
     return None
 
 
-def _missing(value: Any) -> str:
-    places = ("error", "response.error", "errorCode", "errorMessage")
-    error = next(filter(None, (inside(value, place) for place in places)), None)
-    if error or is_object(inside(value, "response.body"), "error"):
+_ERRORS = (
+    *("error", "response.error", "errorCode", "errorMessage", "response.body.error"),
+    *("result.error", "res.error"),
+)
+
+
+def _error(value: Any) -> Any:
+    """What a call that failed has in its answer's place."""
+    return next(filter(None, (inside(value, place) for place in _ERRORS)), None)
+
+
+def _missing(value: Any, otherwise: str = "not a request with its response") -> str:
+    if _error(value):
         return "a call that failed: no answer of the model"
     if is_object(value, "custom_id", response=dict):
-        return "the output of a batch holds no requests: join them by custom_id first"
-    return "not a request with its response"
+        return "an answer of a batch whose custom_id no request of this import has"
+    if _has_no_answer(value):
+        return "a call without its answer"
+    if is_answered(value):
+        return "a response without what was sent: log the request too, or its `input`"
+    return otherwise
 
 
 def _read(name: str) -> Callable[[Records, ImportSettings], Iterator[Entry]]:

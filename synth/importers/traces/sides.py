@@ -113,7 +113,8 @@ def held_items(value: Any) -> list[Object] | None:
     """The messages of a request to the Responses API whose own input holds what the model answered,
     or of such an input alone: a conversation that was kept as the client sent it.
     """
-    items = value.get("input") if is_object(value, input=list) else None
+    is_alone = not (isinstance(value, dict) and value.get("output"))
+    items = value.get("input") if is_object(value, input=list) and is_alone else None
     if isinstance(value, list) and are_items(value):
         items = value
     if not items or not (_is_items(items) or is_chat(items)):

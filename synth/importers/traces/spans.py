@@ -93,7 +93,8 @@ def _found(value: Any, place: str) -> Iterator[tuple[str, Object, Object]]:
 
 def _span(record: Record, value: Object, shared: Object) -> TraceSpan:
     flat = {key: one for key, one in value.items() if str(key).startswith("attributes.")}
-    attributes = shared | plain(value.get("attributes") or {})
+    told = parsed(value.get("attributes"))  # Phoenix's API gives them as JSON text
+    attributes = shared | (plain(told) if isinstance(told, dict | list) else {})
     attributes |= {key.removeprefix("attributes."): one for key, one in flat.items()}
     trace = (
         value.get("traceId")

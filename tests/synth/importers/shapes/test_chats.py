@@ -214,6 +214,64 @@ def test_parallel_calls_are_one_turn_and_each_answer_finds_its_own(tmp_path: Pat
     ]
 
 
+@pytest.mark.parametrize("written", [repr(CALL), json.dumps([CALL]), repr([CALL])])
+def test_a_call_as_python_prints_it_is_a_call(tmp_path: Path, written: str) -> None:
+    messages = [one | {} for one in SHAREGPT["conversations"]]
+    messages[2]["value"] = written
+    ((found,), _) = read_document(tmp_path, {"conversations": messages})
+    assert outline(found) == OUTLINE
+
+
+@pytest.mark.parametrize("written", ["I would call {f}", "{'name': find}", "[" * 9000])
+def test_words_under_the_role_of_a_call_stay_words(tmp_path: Path, written: str) -> None:
+    told = {"from": "function_call", "value": written}
+    ((found,), _) = read_document(
+        tmp_path, {"conversations": [*SHAREGPT["conversations"][:2], told]}
+    )
+    assert [(turn.content, turn.tool_calls) for turn in found.trajectory.turns] == [(written, ())]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "mask"),
+    [
+        ("mask", True, "not_trained"),
+        ("mask", False, None),
+        ("loss", False, "not_trained"),
+        ("loss", 0.0, None),  # a measured one
+        ("loss", True, None),
+        ("train", False, "not_trained"),
+        ("trainable", False, "not_trained"),
+        ("mask", "x", None),
+    ],
+)
+def test_an_answer_that_its_source_does_not_train_on_carries_no_loss(
+    tmp_path: Path, key: str, value: Any, mask: str | None
+) -> None:
+    chat = [*CHAT[:-1], CHAT[-1] | {key: value}]
+    ((found,), _) = read_document(tmp_path, {"messages": chat})
+    assert [turn.mask for turn in found.trajectory.turns] == [None, mask]
+    assert outline(found) == OUTLINE
+
+
+@pytest.mark.parametrize(
+    ("key", "thought", "kept"),
+    [
+        ("thought", "I look it up.", None),
+        ("thought", "I look it up. Then I tell.", "I look it up. Then I tell."),
+        ("reasoning_content", "I look it up.", "I look it up."),
+    ],
+)
+def test_a_thought_that_the_answer_says_too_is_said_once(
+    tmp_path: Path, key: str, thought: str, kept: str | None
+) -> None:
+    chat = [*CHAT[:2], CHAT[2] | {"content": "I look it up.\n", key: thought}, *CHAT[3:]]
+    ((found,), _) = read_document(tmp_path, {"messages": chat})
+    assert (found.trajectory.turns[0].content, found.trajectory.turns[0].thought) == (
+        "I look it up.\n",
+        kept,
+    )
+
+
 def test_arguments_that_are_no_json_are_kept_to_the_byte(tmp_path: Path) -> None:
     call = {"id": "c", "function": {"name": "f", "arguments": '{"a": 1'}}
     (found,), _ = read_document(

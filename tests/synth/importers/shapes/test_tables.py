@@ -28,6 +28,18 @@ def test_a_time_that_python_has_no_value_for_costs_no_row(tmp_path: Path, column
     assert [type(one) for one in found] == [Imported] * 3
 
 
+@pytest.mark.parametrize(("speaker", "words"), [("role", "content"), ("from", "value")])
+def test_messages_that_lie_in_columns_of_their_own_are_messages(
+    tmp_path: Path, speaker: str, words: str
+) -> None:
+    stored = {speaker: ["user", "assistant"], words: ["Hi.", "Hello."], "name": [None, "bot"]}
+    pq.write_table(pa.table({"messages": pa.array([stored])}), tmp_path / "a.parquet")
+    (found,) = imported([tmp_path / "a.parquet"])
+    assert isinstance(found, Imported)
+    assert [one.content for one in found.trajectory.opening] == ["Hi."]
+    assert [one.content for one in found.trajectory.turns] == ["Hello."]
+
+
 def test_a_text_that_is_none_costs_its_own_row_alone(tmp_path: Path) -> None:
     broken = pa.array([b"fine", b"\xff\xfe", b"fine"]).view(pa.string())
     table = pa.table({"messages": [CHAT] * 3, "note": broken})
