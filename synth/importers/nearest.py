@@ -6,6 +6,7 @@ from typing import Any
 
 from synth.importers.batch_lines import is_answer, is_request
 from synth.importers.chats.columns import is_chat, parsed
+from synth.importers.chats.envelopes import speaker_of
 from synth.importers.chats.words import COLUMNS, NAMES, VERDICTS
 from synth.importers.labelling.annotations import are_annotations
 from synth.importers.records import Record, is_object
@@ -55,6 +56,8 @@ def nearest(value: Any) -> str:
             continue
         held = parsed(held)
         if is_chat(held):
+            if not any(speaker_of(one) == "assistant" for one in held):
+                return f"{key!r} asks and nothing answers: a task, no trajectory"
             return f"a chat stands under {key!r}: --column messages={key}"
         inner = held.items() if isinstance(held, dict) else ()
         for name, one in inner:

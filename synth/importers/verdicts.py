@@ -58,14 +58,14 @@ def verdict(value: Any, what: str = "verdict") -> bool | None:
 def claimed(
     value: Object, success: Any, reward: float | None, settings: ImportSettings
 ) -> bool | None:
-    """What a record claims: `outcome` before `success` before `reward`; logs of SWE agents call it
-    a target, which elsewhere may be anything. Raises `ValueError` for an outcome it cannot have.
+    """What a record claims: `outcome`, where that is a verdict's word, before `success` before
+    `reward`, and the column that the user has named before all; logs of SWE agents call it a
+    target, which elsewhere may be anything.
     """
-    outcome = value.get("outcome")
-    if isinstance(outcome, str):
-        if outcome not in _OUTCOMES:
-            raise ValueError(f"outcome {outcome!r} is none of {', '.join(_OUTCOMES)}")
-        return _OUTCOMES[outcome]
+    outcome = value.get("outcome") if "success" not in settings.columns else None
+    word = outcome.strip().lower() if isinstance(outcome, str) else ""
+    if word in _OUTCOMES or is_verdict_word(word):
+        return _OUTCOMES[word] if word in _OUTCOMES else _MEANT[word]
 
     if success is None and isinstance(value.get("instance_id"), str):
         with suppress(ValueError):

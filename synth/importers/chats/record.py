@@ -17,7 +17,7 @@ from synth.importers.chats.columns import (
     messages_of,
     parsed,
 )
-from synth.importers.chats.dialogue import dialogue
+from synth.importers.chats.dialogue import LOSS, dialogue
 from synth.importers.chats.tools import tools_in_text, tools_of
 from synth.importers.chats.words import ENDS
 from synth.importers.contexts.compaction import CONTINUED, contexts, goes_on, in_places
@@ -126,7 +126,7 @@ def _chat(
     told = partial(column, value, mapped=settings.columns)
     chat = dialogue(messages, parsed(told("system")))
     parts = contexts(chat.messages)
-    if len(parts) > 1 and value.get("masked_turns"):
+    if len(parts) > 1 and (value.get("masked_turns") or value.get("trained_turns")):
         raise ValueError("masked_turns of a chat that was compacted: whose turns are they?")
     read = partial(_told, settings=settings, name=name, marks=marks)
     return [read(part, context) for part, context, _ in in_places(record, parts)]
@@ -144,8 +144,11 @@ def _told(
     value = record.value if _is_dict(record.value) else {}
     told = partial(column, value, mapped=settings.columns)
     conversation = ConversationBuilder.of(messages).conversation()
-    conversation = _masked(conversation, value.get("masked_turns"))
+    conversation = _masked(conversation, _without_loss(value, len(conversation.turns)))
     reward = msgspec.convert(told("reward"), float | None, strict=False)
+    passed = claimed(value, told("success"), reward, settings)
+    if any(mark.metric == PREFERRED for mark in marks or ()):
+        passed = reward = None  # an answer that somebody preferred is no attempt that was judged
 
     # what was first said, under the system prompt that stood before it
     prompt = conversation.system_prompt or ""
@@ -163,9 +166,9 @@ def _told(
         split=told("split") if isinstance(told("split"), str) else None,
         task={"env_config": {"system_prompt": content_hash(prompt)}},
         marks=[*(marks or ()), *count_labels(conversation)],
-        passed=claimed(value, told("success"), reward, settings),
+        passed=passed,
         reward=reward,
-        end=_end(told("exit")),
+        end=stated_end(value.get("outcome") if told("exit") is None else told("exit")),
         fault_detail=str(told("exit")),
         model=told("model") if isinstance(told("model"), str) else None,
         tools=_tools(told("tools"), prompt),
@@ -187,7 +190,7 @@ def _is_dict(value: Any) -> bool:
     return isinstance(value, dict)
 
 
-def _end(said: Any) -> End:
+def stated_end(said: Any) -> End:
     """How the record says that the attempt ended; open where it uses no word that is known."""
     word = said.strip().lower() if isinstance(said, str) else ""
     if word.startswith("submitted (") and word.endswith(")"):
@@ -195,16 +198,24 @@ def _end(said: Any) -> End:
     return end_of(ENDS[word]) if word in ENDS else OPEN_END
 
 
-def _masked(conversation: Conversation, masked: Any) -> Conversation:
-    """The conversation with a mask on each turn that the record names. Raises `ValueError`."""
+def _without_loss(value: Object, turns: int) -> list[_Masked]:
+    """The turns that a row of ours names as masked, or does not name among those with loss."""
+    if value.get("masked_turns") is not None or value.get("trained_turns") is None:
+        return msgspec.convert(parsed(value.get("masked_turns")) or [], list[_Masked])
+    trained = msgspec.convert(parsed(value["trained_turns"]), set[int])
+    return [_Masked(turn, LOSS["training"]) for turn in range(turns) if turn not in trained]
+
+
+def _masked(conversation: Conversation, named: list[_Masked]) -> Conversation:
+    """The conversation with a mask on each turn that is named. Raises `ValueError`."""
     turns = list(conversation.turns)
-    named = msgspec.convert(parsed(masked) or [], list[_Masked])
     for at, mask in sorted((one.turn, one.reason) for one in named):
         if not 0 <= at < len(turns):
             raise ValueError(
                 f"masked_turns names turn {at}, the chat has {len(turns)} turns, counted from 0"
             )
-        greets = turns[at].mask == "canned_greeting"
-        turns[at] = replace(turns[at], mask=turns[at].mask if greets else mask)
+        kept = turns[at].mask if mask == LOSS["training"] else None
+        greets = turns[at].mask if turns[at].mask == "canned_greeting" else None
+        turns[at] = replace(turns[at], mask=greets or kept or mask)
 
     return replace(conversation, turns=tuple(turns))

@@ -1,9 +1,9 @@
 """ATIF v1.x (Agent Trajectory Interchange Format): `{schema_version, agent, steps, ...}`;
 sub-agents inside are trajectories too.
 
-A step of the agent is one turn. The format has no place for rewards: every outcome is unknown. Of
-`extra` the masks are read that synth writes there, and its stamps: the benchmark, and the split
-that a task is held out for.
+A step of the agent is one turn. The format has no place for rewards: the outcome is unknown, but in
+files of synth. Of `extra` only that is read which synth writes there: masks and verdicts, the
+benchmark, and the split that a task is held out for.
 """
 
 import re
@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from synth.importers.attempt import count_labels, entry
+from synth.importers.chats.record import stated_end
 from synth.importers.conversation import (
     COPIED_MASK,
     ConversationBuilder,
@@ -32,12 +33,14 @@ _VERSION = re.compile(r"ATIF-v1\.\d+")
 
 class _Own(msgspec.Struct):
     """Of what synth writes under its own key in `extra`: why a step carries no loss, what keeps a
-    document out of exports.
+    document out of exports, what came of it.
     """
 
     mask: str | None = None
     benchmark: str | None = None
     split: str | None = None
+    outcome: str | None = None
+    reward: float | None = None
 
 
 class _Agent(msgspec.Struct):
@@ -153,6 +156,9 @@ def _read(record: Record, role: str) -> Entry:
         env=f"atif/{document.agent.name}{role}",
         benchmark=own.benchmark,
         split=own.split,
+        passed={"success": True, "failure": False}.get(own.outcome or ""),
+        reward=own.reward,
+        end=stated_end(own.outcome),
         marks=count_labels(conversation),
         no_turns="no step of the agent",
         model=document.agent.model_name,
