@@ -23,6 +23,7 @@ from synth.importers.records import (
 from synth.importers.traces.calls import ModelCall, conversations, used
 from synth.importers.traces.evaluations import evaluated
 from synth.importers.traces.notes import TraceNote
+from synth.importers.traces.sides import given, sent
 from synth.importers.traces.spans import TraceSpan, is_spans, spans
 
 _CHAT = ("chat", "text_completion", "generate_content", "completion", "responses")
@@ -41,8 +42,7 @@ def _calls(record: Record) -> Iterator[ModelCall | TraceNote | Rejection]:
 
         before, answer = _messages(span)
         if not answer:
-            told = "a call without its messages: the exporter captured no content"
-            yield span.record.rejected("no_content", f"span {span.name!r}: {told}")
+            yield span.record.rejected("no_content", f"span {span.name!r}: {_why_none(span)}")
             continue
 
         about = span.attributes
@@ -67,6 +67,14 @@ def _calls(record: Record) -> Iterator[ModelCall | TraceNote | Rejection]:
         )
 
 
+def _why_none(span: TraceSpan) -> str:
+    """Why a call has no answer."""
+    code = inside(span.record.value, "status.code") or span.record.value.get("status_code")
+    if inside(span.attributes, "error.type") or str(code).upper().endswith(("ERROR", "2")):
+        return "a call that failed: no answer of the model"
+    return "a call without its messages: the exporter captured no content"
+
+
 def _is_call(span: TraceSpan) -> bool:
     about = span.attributes
     kind = str(inside(about, "openinference.span.kind") or inside(span.record.value, "span_kind"))
@@ -76,7 +84,7 @@ def _is_call(span: TraceSpan) -> bool:
         return str(inside(about, "gen_ai.operation.name")) in _CHAT
     if inside(about, "ai.prompt.messages") is not None:  # Vercel's, of each single step
         return inside(about, "ai.response") is not None and "do" in span.name
-    paths = ("gen_ai.completion", "gen_ai.output.messages", "llm.output_messages")
+    paths = ("gen_ai.output.messages", *(answered for _, answered in _CONVENTIONS))
     if any(inside(about, path) is not None for path in paths):
         return True
     return any(name in _ANSWERS or name.endswith(_DETAILS) for name, _ in span.events)
@@ -103,7 +111,8 @@ def _messages(span: TraceSpan) -> tuple[list[Any], list[Any]]:
         back = [{"role": "assistant", "content": text, "tool_calls": calls}]
         return _listed(inside(about, "ai.prompt.messages")), back if text or calls else []
 
-    return _from_events(span)
+    before, back = _from_events(span)
+    return (before, back) if back else _from_values(about)
 
 
 _DETAILS = "inference.operation.details"
@@ -111,13 +120,24 @@ _ANSWERS = ("gen_ai.choice", "gen_ai.content.completion")
 _CONVENTIONS = (
     ("llm.input_messages", "llm.output_messages"),
     ("gen_ai.prompt", "gen_ai.completion"),
+    ("llm.prompts", "llm.completions"),
 )
+
+
+def _from_values(about: Object) -> tuple[list[Any], list[Any]]:
+    """Request and response as OpenInference has them whole, where no messages stand beside them."""
+    asked, told = (parsed(inside(about, path)) for path in ("input.value", "output.value"))
+    answers = given(told)
+    return (sent(asked), answers[0]) if asked and answers else ([], [])
 
 
 def _from_events(span: TraceSpan) -> tuple[list[Any], list[Any]]:
     """The messages of a span whose events are its messages."""
     before, back = [], []
-    for name, told in map(_opened, span.events):
+    listed = parsed(inside(span.attributes, "events"))  # Logfire keeps them in an attribute
+    rows = listed if isinstance(listed, list) else []
+    kept = [(str(one.get("event.name")), one) for one in rows if isinstance(one, dict)]
+    for name, told in map(_opened, [*span.events, *kept]):
         role = name.removeprefix("gen_ai.").removesuffix(".message")
         if name == "gen_ai.choice":
             message = parsed(told.get("message")) or told
@@ -179,7 +199,8 @@ def _system(about: Object) -> Any:
 def _tools(about: Object) -> tuple[Object, ...]:
     paths = ("gen_ai.tool.definitions", "llm.tools", "llm.request.functions", "ai.prompt.tools")
     found = next((one for path in paths if (one := inside(about, path)) is not None), None)
-    found = parsed(found)
+    invoked = parsed(inside(about, "llm.invocation_parameters"))
+    found = parsed(found) or inside(invoked, "tools", list)
     listed = [one.get("tool", one) if isinstance(one, dict) else parsed(one) for one in found or ()]
     for one in listed:
         if isinstance(one, dict) and isinstance(one.get("parameters"), str):

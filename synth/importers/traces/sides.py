@@ -95,6 +95,11 @@ def given(value: Any) -> list[list[Object]]:
     return [_one(value)] if "content" in value or "tool_calls" in value or "kwargs" in value else []
 
 
+def unanswered(failed: Any) -> str:
+    """Why a call has no answer."""
+    return f"a call that {'failed' if failed else 'has no output'}: no answer of the model"
+
+
 def _one(message: Any) -> list[Object]:
     """One answer; the model's where it names no speaker."""
     if isinstance(message, dict) and not any(

@@ -69,7 +69,7 @@ def spans(record: Record) -> Iterator[TraceSpan]:
 
 def _body(value: Any) -> Object:
     """What a record of a log says: typed as attributes are, plain, or as JSON text."""
-    is_typed = isinstance(value, dict) and any(key.endswith("Value") for key in value)
+    is_typed = isinstance(value, dict) and any(key.endswith(("Value", "_value")) for key in value)
     told = parsed(_typed(value) if is_typed else value)
     return nested(plain(told)) if isinstance(told, dict | list) else {"content": told}
 
@@ -130,6 +130,8 @@ def plain(attributes: Any) -> Object:
 def _typed(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
+    # protobuf's own names: string_value for stringValue
+    value = {re.sub("_v", "V", key): one for key, one in value.items()}
     if "intValue" in value:
         return int(value["intValue"])
     if is_object(value.get("arrayValue"), values=list):
