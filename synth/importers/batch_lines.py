@@ -1,4 +1,4 @@
-"""The lines of a batch: a request in one file, its answer, under the same `custom_id`, in another."""
+"""The lines of a batch: a request in one file, and its answer in another one."""
 
 from typing import Any
 

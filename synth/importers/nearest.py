@@ -68,7 +68,7 @@ def nearest(value: Any) -> str:
         return "verdicts without trajectories: --labels FILE, beside the trajectories"
     if is_object(value, instruction=str, output=str):
         return "a question and an answer (Alpaca): no trajectory; write them as messages"
-    if any(_SPOKEN.match(one) for one in (value.get("chosen"), value.get("text")) if _is_text(one)):
+    if any(_SPOKEN.match(str(value.get(key))) for key in ("chosen", "text")):
         return "texts with their speakers in them (`Human:`): write them as messages"
     if set(value) <= {"text", "meta", "id", "source"} and "text" in value:
         return "plain text without speakers: no trajectory"
@@ -81,10 +81,6 @@ def nearest(value: Any) -> str:
 
 
 _SPOKEN = re.compile(r"\s*#*\s*(human|user|assistant)\b\W*:", re.IGNORECASE)
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
 
 
 def _under(value: dict[str, Any]) -> str:

@@ -17,11 +17,13 @@ from synth.importers.chats.columns import (
     messages_of,
     parsed,
 )
-from synth.importers.chats.dialogue import LOSS, dialogue
+from synth.importers.chats.dialogue import dialogue
 from synth.importers.chats.tools import tools_in_text, tools_of
 from synth.importers.chats.words import ENDS
 from synth.importers.contexts.compaction import CONTINUED, contexts, goes_on, in_places
 from synth.importers.conversation import ConversationBuilder, heard
+from synth.importers.files.splits import split_of
+from synth.importers.labelling.masks import masked, without_loss
 from synth.importers.records import (
     Entry,
     Found,
@@ -39,11 +41,6 @@ STEP = "step_label"
 """Metric of the labels of single turns."""
 PREFERRED = "preferred"
 """Metric of the labels that say which of two answers somebody preferred."""
-
-
-class _Masked(msgspec.Struct):
-    turn: int
-    reason: str
 
 
 def chats(record: Record, settings: ImportSettings, *, name: str) -> Found:
@@ -144,7 +141,7 @@ def _told(
     value = record.value if _is_dict(record.value) else {}
     told = partial(column, value, mapped=settings.columns)
     conversation = ConversationBuilder.of(messages).conversation()
-    conversation = _masked(conversation, _without_loss(value, len(conversation.turns)))
+    conversation = masked(conversation, without_loss(value, len(conversation.turns)))
     reward = msgspec.convert(told("reward"), float | None, strict=False)
     passed = claimed(value, told("success"), reward, settings)
     if any(mark.metric == PREFERRED for mark in marks or ()):
@@ -163,7 +160,7 @@ def _told(
         env=f"{name}/{CONTINUED}" if goes_on(messages) else None,
         goal=next(filter(None, said), prompt),
         benchmark=stamp or _swe(instance, value.get("image"), conversation),
-        split=told("split") if isinstance(told("split"), str) else None,
+        split=told("split") if isinstance(told("split"), str) else split_of(record.file),
         task={"env_config": {"system_prompt": content_hash(prompt)}},
         marks=[*(marks or ()), *count_labels(conversation)],
         passed=passed,
@@ -196,26 +193,3 @@ def stated_end(said: Any) -> End:
     if word.startswith("submitted (") and word.endswith(")"):
         word = word[len("submitted (") : -1]
     return end_of(ENDS[word]) if word in ENDS else OPEN_END
-
-
-def _without_loss(value: Object, turns: int) -> list[_Masked]:
-    """The turns that a row of ours names as masked, or does not name among those with loss."""
-    if value.get("masked_turns") is not None or value.get("trained_turns") is None:
-        return msgspec.convert(parsed(value.get("masked_turns")) or [], list[_Masked])
-    trained = msgspec.convert(parsed(value["trained_turns"]), set[int])
-    return [_Masked(turn, LOSS["training"]) for turn in range(turns) if turn not in trained]
-
-
-def _masked(conversation: Conversation, named: list[_Masked]) -> Conversation:
-    """The conversation with a mask on each turn that is named. Raises `ValueError`."""
-    turns = list(conversation.turns)
-    for at, mask in sorted((one.turn, one.reason) for one in named):
-        if not 0 <= at < len(turns):
-            raise ValueError(
-                f"masked_turns names turn {at}, the chat has {len(turns)} turns, counted from 0"
-            )
-        kept = turns[at].mask if mask == LOSS["training"] else None
-        greets = turns[at].mask if turns[at].mask == "canned_greeting" else None
-        turns[at] = replace(turns[at], mask=greets or kept or mask)
-
-    return replace(conversation, turns=tuple(turns))

@@ -164,10 +164,7 @@ def plain(value: Any, held: Any) -> Any:
             return json.loads(value) if isinstance(value, str) else value
         return plain(value, held.storage_type)
     if types.is_struct(held):
-        fields = ((field.name, field.type) for field in held)
-        return _in_rows(
-            {name: plain(value[name], inner) for name, inner in fields if value[name] is not None}
-        )
+        return _struct(value, held)
     if types.is_map(held):
         return {str(key): plain(one, held.item_type) for key, one in value}
     if types.is_list(held) or types.is_large_list(held) or types.is_fixed_size_list(held):
@@ -177,6 +174,13 @@ def plain(value: Any, held: Any) -> Any:
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     return value if isinstance(value, str | int | float | bool) else str(value)
+
+
+def _struct(value: Any, held: Any) -> Object | list[Object]:
+    fields = ((field.name, field.type) for field in held)
+    return _in_rows(
+        {name: plain(value[name], inner) for name, inner in fields if value[name] is not None}
+    )
 
 
 def _in_rows(value: Object) -> Object | list[Object]:

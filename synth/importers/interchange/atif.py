@@ -24,7 +24,7 @@ from synth.importers.conversation import (
     totals,
 )
 from synth.importers.records import Entry, ImportSettings, Object, Record, by_record, each, inside
-from synth.schemas import TokenId, Usage
+from synth.schemas import Conversation, TokenId, Usage
 
 OWN = "synth"
 """The key in `extra` below which synth writes what the format has no place for."""
@@ -139,15 +139,7 @@ def _read(record: Record, role: str) -> Entry:
 
         _take(chat, step)
 
-    conversation = chat.conversation()
-    used, final = totals(conversation.turns), document.final_metrics
-    if used == Usage():  # no step has metrics
-        prompt, completion, cached = (
-            counted(final, f"total_{name}_tokens") for name in ("prompt", "completion", "cached")
-        )
-        used = Usage(prompt, completion, cached, 0, inside(final, "total_cost_usd", float))
-
-    own = _own(document.extra)
+    conversation, own = chat.conversation(), _own(document.extra)
 
     return entry(
         record,
@@ -163,8 +155,19 @@ def _read(record: Record, role: str) -> Entry:
         no_turns="no step of the agent",
         model=document.agent.model_name,
         tools=document.agent.tool_definitions or (),
-        totals=used,
+        totals=_used(conversation, document.final_metrics),
     )
+
+
+def _used(conversation: Conversation, final: Object | None) -> Usage:
+    """The tokens of all steps; what the document says of the whole where no step has metrics."""
+    used = totals(conversation.turns)
+    if used != Usage():
+        return used
+    prompt, completion, cached = (
+        counted(final, f"total_{name}_tokens") for name in ("prompt", "completion", "cached")
+    )
+    return Usage(prompt, completion, cached, 0, inside(final, "total_cost_usd", float))
 
 
 def _take(chat: ConversationBuilder, step: _Step) -> None:

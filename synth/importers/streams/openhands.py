@@ -67,7 +67,7 @@ FORMAT = Format(recognises, lambda records, settings: in_order(_runs(records)))
 
 
 def _flat(events: list[Any]) -> list[Any]:
-    """Events; older histories are pairs of an action and what was observed, which may be nothing."""
+    """Events; older histories are pairs of an action and what was observed, if anything was."""
     held = (event if isinstance(event, list) else [event] for event in events)
     return [one for pair in held for one in pair if one is not None]
 

@@ -15,7 +15,7 @@ from synth.importers.records import (
     inside,
     is_object,
 )
-from synth.importers.traces.api_logs import answers_of, is_answered
+from synth.importers.traces.bodies import answers_of, is_answered
 from synth.importers.traces.calls import ModelCall, conversations
 from synth.importers.traces.notes import TraceNote
 from synth.importers.traces.sides import about, given, sent, with_usage

@@ -50,3 +50,37 @@ def test_a_text_that_is_none_costs_its_own_row_alone(tmp_path: Path) -> None:
     assert isinstance(second, Rejection)
     assert (second.reason, second.locator) == ("bad_record", "row1")
     assert second.detail.startswith("UnicodeDecodeError")
+
+
+@pytest.mark.parametrize(
+    ("name", "split"),
+    [
+        ("data/test-00000-of-00001.parquet", "test"),
+        ("data/validation-00001-of-00002-0123456789abcdef.parquet", "validation"),
+        ("data/test_sft-00000-of-00001.parquet", "test_sft"),
+        ("default/test/0000.parquet", "test"),
+        ("test/data-00000-of-00001.arrow", "test"),
+        ("train/data-00000-of-00001.arrow", None),
+        ("data/train_sft-00000-of-00001.parquet", None),
+        ("data/tool-00000-of-00001.parquet", None),
+        ("test/mine.parquet", None),
+        ("testimony-00000-of-00001.parquet", None),
+    ],
+)
+def test_a_file_that_a_data_set_holds_out_is_held_out(
+    tmp_path: Path, name: str, split: str | None
+) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table({"messages": [CHAT]}), path)
+    (found,) = imported([tmp_path])
+    assert isinstance(found, Imported)
+    assert found.task.split == split
+
+
+def test_a_column_says_more_than_the_place_of_a_file(tmp_path: Path) -> None:
+    table = pa.table({"messages": [CHAT], "split": ["train"]})
+    pq.write_table(table, tmp_path / "test-00000-of-00001.parquet")
+    (found,) = imported([tmp_path])
+    assert isinstance(found, Imported)
+    assert found.task.split == "train"
