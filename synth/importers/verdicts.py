@@ -3,6 +3,7 @@
 from contextlib import suppress
 from typing import Any
 
+from synth.importers.chats.words import GENERAL, VERDICTS
 from synth.importers.records import ImportSettings, Object
 
 _OUTCOMES = {"success": True, "failure": False, "unknown": None}
@@ -59,7 +60,8 @@ def claimed(
     value: Object, success: Any, reward: float | None, settings: ImportSettings
 ) -> bool | None:
     """What a record claims: `outcome`, where that is a verdict's word, before `success` before
-    `reward`, and the column that the user has named before all; logs of SWE agents call it a
+    further names that are true or false before `reward`, and the column that the user has named
+    before all; logs of SWE agents call it a
     target, which elsewhere may be anything.
     """
     outcome = value.get("outcome") if "success" not in settings.columns else None
@@ -70,4 +72,8 @@ def claimed(
     if success is None and isinstance(value.get("instance_id"), str):
         with suppress(ValueError):
             success = verdict(value.get("target"))
+    if success is None and "success" not in settings.columns:
+        # names that answers too may have: only what is true or false is a verdict
+        stated = (value.get(name) for name in VERDICTS if name not in GENERAL)
+        success = next((one for one in stated if isinstance(one, bool)), None)
     return settings.passed(reward) if success is None else verdict(success, "success")

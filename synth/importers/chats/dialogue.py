@@ -18,6 +18,10 @@ from synth.importers.hosted.in_turns import in_turns
 from synth.importers.records import Object
 
 _THOUGHT = re.compile(r"\A\s*<(think|thinking)>(?P<thought>.*?)</\1>\s*", re.DOTALL)
+_UNOPENED = re.compile(
+    r"\A(?P<thought>(?:(?!<think>).)*?)</think>(?=[ \t]*(?:\n|<|\Z))\s*", re.DOTALL
+)
+"""A thought that the prompt has opened, as templates of reasoning models do."""
 _RESPONSE = re.compile(r"<tool_response>\s*(?P<answer>.*?)\s*</tool_response>", re.DOTALL)
 _BETWEEN = "\n</tool_response>\n<tool_response>\n"
 LOSS = {"weight": "zero_weight", "training": "not_trained"}
@@ -80,7 +84,7 @@ def _without_silent(system: Any) -> Any:
 def _answered(chat: ConversationBuilder, one: Said, message: Object) -> None:
     """Adds an answer of the model. An inline thought becomes one; the text as it stood is kept."""
     text, thought, raw = one.text, joined(*one.thoughts), list(one.unread)
-    inline = _THOUGHT.match(text or "")
+    inline = _THOUGHT.match(text or "") or _UNOPENED.match(text or "")
     written: Any = raw or None
 
     if inline is not None and thought is None:

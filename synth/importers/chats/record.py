@@ -142,7 +142,8 @@ def _told(
     told = partial(column, value, mapped=settings.columns)
     conversation = ConversationBuilder.of(messages).conversation()
     conversation = masked(conversation, without_loss(value, len(conversation.turns)))
-    reward = msgspec.convert(told("reward"), float | None, strict=False)
+    reward = msgspec.convert(told("reward"), bool | float | None, strict=False)
+    reward = float(reward) if isinstance(reward, bool) else reward
     passed = claimed(value, told("success"), reward, settings)
     if any(mark.metric == PREFERRED for mark in marks or ()):
         passed = reward = None  # an answer that somebody preferred is no attempt that was judged

@@ -193,6 +193,30 @@ def test_an_inline_thought_becomes_one_and_the_text_as_written_is_kept(tmp_path:
     assert (turn.thought, turn.content, turn.raw) == ("Where?", "In Graz.", text)
 
 
+def test_a_thought_that_the_prompt_opened_is_one(tmp_path: Path) -> None:
+    chat = [*CHAT[:-1], CHAT[-1] | {"content": f"Graz, then.\n</think>\n\n{TOLD}"}]
+    ((found,), _) = read_document(tmp_path, {"messages": chat})
+    last = found.trajectory.turns[-1]
+    assert (last.content, last.thought) == (TOLD, "Graz, then.")
+    assert last.raw == chat[-1]["content"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "See <think>this</think> there",
+        "no tags",
+        "<think>broken off",
+        "The tag </think> ends a thought.",
+    ],
+)
+def test_tags_in_the_middle_of_an_answer_are_its_words(tmp_path: Path, text: str) -> None:
+    ((found,), _) = read_document(
+        tmp_path, {"messages": [*CHAT[:-1], CHAT[-1] | {"content": text}]}
+    )
+    assert (found.trajectory.turns[-1].content, found.trajectory.turns[-1].thought) == (text, None)
+
+
 def test_parallel_calls_are_one_turn_and_each_answer_finds_its_own(tmp_path: Path) -> None:
     calls = [
         {"id": f"c{n}", "type": "function", "function": {"name": "f", "arguments": {"n": n}}}
