@@ -9,7 +9,7 @@ from synth.importers.chats.columns import is_chat, parsed
 from synth.importers.chats.envelopes import speaker_of
 from synth.importers.chats.words import COLUMNS, NAMES, VERDICTS
 from synth.importers.labelling.annotations import are_annotations
-from synth.importers.records import Record, is_object
+from synth.importers.records import Record, inside, is_object
 
 _KINDS = {
     "md": "Markdown: a description, no trajectories",
@@ -51,6 +51,8 @@ def nearest(value: Any) -> str:
         return "records are objects: one for each line, in an array, or a row of a table each"
     if is_answer(value):
         return "answers of a batch: import the file of their requests with them"
+    if any(map(_is_response, _within(value))):
+        return "a response without what was sent: log the request, or its messages, beside it"
     for key, held in value.items():
         if key in COLUMNS["messages"]:
             continue
@@ -78,6 +80,16 @@ def nearest(value: Any) -> str:
     if is_object(value, question=str, answer=str):
         return "a question and an answer: no trajectory; write them as messages"
     return _under(value)
+
+
+def _is_response(value: Any) -> bool:
+    named = inside(value, "object") in ("chat.completion", "response", "text_completion")
+    return named and (is_object(value, choices=list) or is_object(value, output=list))
+
+
+def _within(value: dict[str, Any]) -> list[Any]:
+    """A record, and the first of each list that it holds."""
+    return [value, *(one[0] for one in value.values() if isinstance(one, list) and one)]
 
 
 _SPOKEN = re.compile(r"\s*#*\s*(human|user|assistant)\b\W*:", re.IGNORECASE)

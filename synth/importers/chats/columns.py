@@ -6,11 +6,13 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from synth.importers.actions.markup import json_or_python
 from synth.importers.chats.chatml import chatml_messages
 from synth.importers.chats.envelopes import speaker_of, unwrapped
 from synth.importers.chats.words import COLUMNS, NAMES
-from synth.importers.records import Object, inside
+from synth.importers.records import Object, inside, is_object
 
+_PRINTED = ("[{'", "{'")
 _LOOKED_AT = 8
 """Messages of a list that are looked at: real ones are chats from the start."""
 
@@ -89,21 +91,53 @@ def answer_of(value: dict[str, Any]) -> Any:
     messages, of which it may be one; None where it has none.
     """
     completion, response = value.get("completion"), value.get("response")
-    said = parsed(response)
+    said = opened(response)
     words = isinstance(response, str) or is_chat(said) or speaker_of(said) == "assistant"
     return response if completion is None and words else completion
 
 
 def parsed(value: Any) -> Any:
-    """A value, or what its text says where that is JSON: of a list, each of its texts."""
+    """A value, or what its text says where that is JSON, or a list of objects as Python prints it
+    (pandas does in a CSV): of a list, each of its texts.
+    """
     if isinstance(value, str):
+        read = json_or_python if value.startswith(_PRINTED) else json.loads
         try:
-            return json.loads(value)
+            return read(value)
         except (ValueError, RecursionError):
             return value
     if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
         return [parsed(one) for one in value]
     return value
+
+
+def opened(value: Any) -> Any:
+    """What a text says where that is messages, a request or a response; the text itself else: an
+    answer may be JSON, and is words then.
+    """
+    if not isinstance(value, str):
+        return parsed(value)
+    found = parsed(value)
+    return found if _is_envelope(found) else value
+
+
+_HELD: dict[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("messages", "choices", "candidates", "generations", "contents"), list),
+    **dict.fromkeys(("message", "kwargs", "body"), dict),
+    "content": list,
+    "role": str,
+}
+"""Keys by one of which a request, a response or a message is known, and what they hold there."""
+
+
+def _is_envelope(found: Any) -> bool:
+    if isinstance(found, list):
+        return is_chat(found) or (bool(found) and all(is_object(one, type=str) for one in found))
+    if not isinstance(found, dict):
+        return False
+    if found.get("object") == "response" or {"model", "input"} <= found.keys():
+        return True
+    return any(isinstance(found.get(key), held) for key, held in _HELD.items())
 
 
 def names_of(value: Any) -> tuple[str, ...]:

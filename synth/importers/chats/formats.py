@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from synth.importers.attempt import in_order
-from synth.importers.chats.columns import answer_of, as_compared, chat_of, is_chat, parsed
+from synth.importers.chats.columns import answer_of, as_compared, chat_of, is_chat, opened, parsed
 from synth.importers.chats.envelopes import unwrapped
 from synth.importers.chats.record import chats
 from synth.importers.frameworks.ui_messages import recognises_message
@@ -77,7 +77,7 @@ def _is_compared(value: Any) -> bool:
     value = as_compared(value)
     if not isinstance(value, dict):
         return False
-    prompt = parsed(value.get("prompt"))
+    prompt = opened(value.get("prompt"))
     if is_chat(parsed(value.get("step_messages"))):
         return True
     if "chosen" in value and "rejected" in value:

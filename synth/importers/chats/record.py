@@ -15,6 +15,7 @@ from synth.importers.chats.columns import (
     chat_of,
     column,
     messages_of,
+    opened,
     parsed,
 )
 from synth.importers.chats.dialogue import dialogue
@@ -98,14 +99,14 @@ def _context(messages: list[Any]) -> list[Any]:
 
 def _prompt(value: Object) -> list[Any] | None:
     """What stands before the answers, as messages."""
-    prompt = parsed(value.get("prompt"))
+    prompt = opened(value.get("prompt"))
     if isinstance(prompt, str) and prompt:
         return [{"role": "user", "content": prompt}]
     return prompt if isinstance(prompt, list) and prompt else None
 
 
 def _side(value: Any) -> list[Any]:
-    value = parsed(value)
+    value = opened(value)
     if isinstance(value, str):
         return [{"role": "assistant", "content": value}]
     return value if isinstance(value, list) else [value]

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from synth.importers.agents.response_items import are_items
-from synth.importers.chats.columns import chat_of, is_chat, parsed
+from synth.importers.chats.columns import chat_of, is_chat, opened, parsed
 from synth.importers.chats.envelopes import speaker_of
 from synth.importers.records import UNEXPECTED, Object, inside, is_object
 from synth.importers.traces.chunks import assembled
@@ -82,7 +82,7 @@ def answers_of(value: Any) -> Any:
     """A side without its envelope: `{status_code, body}`, or JSON text; a stream as the answer that
     it adds up to.
     """
-    value = _whole(parsed(value))
+    value = _whole(opened(value))
     held = (value.get(key) for key in _BODIES) if isinstance(value, dict) else ()
     body = _whole(parsed(next((one for one in held if one is not None), None)))
     return body if isinstance(body, dict) else value

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from synth.importers.chats.columns import parsed
+from synth.importers.chats.columns import opened, parsed
 from synth.importers.chats.tools import tools_of
 from synth.importers.records import (
     Entry,
@@ -62,7 +62,7 @@ def _call(record: Record, trace: Object) -> Iterator[ModelCall | Rejection]:
     if value.get("type") != "GENERATION":
         return
 
-    asked, parameters = parsed(value.get("input")), parsed(value.get("modelParameters"))
+    asked, parameters = opened(value.get("input")), parsed(value.get("modelParameters"))
     answers = given(value.get("output"))
     if not any(answers):
         failed = value.get("level") == "ERROR"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from synth.importers.chats.columns import parsed
+from synth.importers.chats.columns import opened, parsed
 from synth.importers.records import Object, inside
 from synth.importers.traces.sides import given, sent
 from synth.importers.traces.spans import TraceSpan
@@ -50,7 +50,7 @@ CONVENTIONS = (
 
 def _from_values(about: Object) -> tuple[list[Any], list[Any]]:
     """Request and response as OpenInference has them whole, where no messages stand beside them."""
-    asked, told = (parsed(inside(about, path)) for path in ("input.value", "output.value"))
+    asked, told = (opened(inside(about, path)) for path in ("input.value", "output.value"))
     answers = given(told)
     return (sent(asked), answers[0]) if asked and answers else ([], [])
 

@@ -45,7 +45,7 @@ def _calls(record: Record) -> Iterator[ModelCall | TraceNote | Rejection]:
 def _call(record: Record, names: tuple[str, str]) -> Iterator[ModelCall]:
     """The call of a model; of an op of the program, its messages with its answer."""
     value = record.value
-    asked, told = parsed(value.get("inputs")), answers_of(parsed(value.get("output")))
+    asked, told = parsed(value.get("inputs")), answers_of(value.get("output"))
     is_call = is_answered(told)
     if not isinstance(asked, dict) or not (is_call or chat_of(asked)):
         return

@@ -33,6 +33,11 @@ from tests.synth.importers.shapes.dialogues import CHAT, OUTLINE, TOOL, outline
         ({"text": "### Human: hi\n### Assistant: yo"}, "speakers in them"),
         ({"chosen": "\n\nHuman: hi", "rejected": "\n\nHuman: no"}, "speakers in them"),
         ({"prompt": CHAT[:2], "reward_model": {}}, "asks and nothing answers"),
+        ({"object": "response", "output": [CHAT[-1]]}, "without what was sent"),
+        (
+            {"object": "list", "data": [{"object": "chat.completion", "choices": [1]}]},
+            "without what was sent",
+        ),
         ({"question": "a", "answer": "b"}, "question and an answer"),
         ({"messages": [{"sender_id": 1}]}, "list of object with 'sender_id', no messages"),
         ({"conversations": ["a", "b"]}, "list of JSON str, no messages"),

@@ -142,3 +142,51 @@ def test_spans_whose_attributes_are_json_text_are_read(tmp_path: Path) -> None:
     span = {"context": {"trace_id": "t", "span_id": "s"}, "name": "Chat", "span_kind": "LLM"}
     ((found,), _) = read_lines(tmp_path, [span | {"attributes": json.dumps(attributes)}])
     assert outline(found) == [("user", "q"), ("text", "a")]
+
+
+WORDS = [[{"role": "user", "content": "q"}], '{"answer": 5}']
+WRITTEN = {
+    "log": {"request": {"model": "m", "messages": WORDS[0]}, "response": WORDS[1]},
+    "comparison of one": {"prompt": WORDS[0], "completion": WORDS[1]},
+    "texts": {"prompt": "q", "response": WORDS[1]},
+    "langfuse": {
+        "id": "1",
+        "traceId": "t",
+        "type": "GENERATION",
+        "input": json.dumps(WORDS[0]),
+        "output": WORDS[1],
+    },
+    "langsmith": {
+        "id": "1",
+        "run_type": "llm",
+        "inputs": {"messages": WORDS[0]},
+        "outputs": {"output": WORDS[1]},
+    },
+    "phoenix": {
+        "context": {"trace_id": "t", "span_id": "s"},
+        "name": "c",
+        "attributes": {
+            "openinference.span.kind": "LLM",
+            "input.value": "q",
+            "output.value": WORDS[1],
+        },
+    },
+}
+
+
+@pytest.mark.parametrize("record", WRITTEN.values(), ids=WRITTEN)
+@pytest.mark.parametrize("answer", ['{"answer": 5}', "[1, 2]", "5", "null", '{"message": "hi"}'])
+def test_an_answer_that_is_json_is_words(tmp_path: Path, record: Any, answer: str) -> None:
+    told = json.loads(json.dumps(record).replace(json.dumps(WORDS[1]), json.dumps(answer)))
+    (found,), bad = read_lines(tmp_path, [told])
+    assert (outline(found), bad) == ([("user", "q"), ("text", answer)], [])
+
+
+def test_a_question_that_is_json_is_words(tmp_path: Path) -> None:
+    records = [
+        {"prompt": WORDS[1], "completion": "a"},
+        WRITTEN["langfuse"] | {"input": WORDS[1], "output": "a"},
+    ]
+    for record in records:
+        (found,), _ = read_lines(tmp_path, [record])
+        assert outline(found) == [("user", WORDS[1]), ("text", "a")]

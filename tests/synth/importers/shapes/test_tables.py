@@ -1,5 +1,7 @@
 """A value of a table that nothing stands for costs its own row at most."""
 
+import csv
+import json
 from pathlib import Path
 
 import pyarrow as pa
@@ -84,3 +86,15 @@ def test_a_column_says_more_than_the_place_of_a_file(tmp_path: Path) -> None:
     (found,) = imported([tmp_path])
     assert isinstance(found, Imported)
     assert found.task.split == "train"
+
+
+def test_messages_that_pandas_printed_into_a_csv_are_read(tmp_path: Path) -> None:
+    rows = [("1", str(CHAT)), ("2", json.dumps(CHAT)), ("3", "[{'role': 'user', broken")]
+    with (tmp_path / "a.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("id", "messages"), *rows])
+    first, second, third = imported([tmp_path / "a.csv"])
+    assert isinstance(first, Imported)
+    assert isinstance(second, Imported)
+    assert first.trajectory.turns == second.trajectory.turns
+    assert isinstance(third, Rejection)
+    assert third.reason == "bad_record"
