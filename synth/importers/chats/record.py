@@ -122,7 +122,8 @@ def _chat(
 ) -> list[Entry]:
     value: Object = record.value if _is_dict(record.value) else {}
     told = partial(column, value, mapped=settings.columns)
-    chat = dialogue(messages, parsed(told("system")))
+    system = parsed(told("system"))
+    chat = dialogue(messages, inside(system, "parts", list) or system)  # Gemini's has parts
     parts = contexts(chat.messages)
     if len(parts) > 1 and (value.get("masked_turns") or value.get("trained_turns")):
         raise ValueError("masked_turns of a chat that was compacted: whose turns are they?")

@@ -193,6 +193,30 @@ def test_an_inline_thought_becomes_one_and_the_text_as_written_is_kept(tmp_path:
     assert (turn.thought, turn.content, turn.raw) == ("Where?", "In Graz.", text)
 
 
+def test_rows_for_geminis_tuning_are_read_with_their_system_prompt(tmp_path: Path) -> None:
+    row = {
+        "systemInstruction": {"role": "system", "parts": [{"text": SYSTEM}]},
+        "contents": [
+            {"role": "user", "parts": [{"text": ASKED}]},
+            {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {"a": 1}}}]},
+            {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {"x": 1}}}]},
+            {"role": "model", "parts": [{"text": TOLD}]},
+        ],
+        "tools": [{"functionDeclarations": [{"name": "f", "parameters": PARAMETERS}]}],
+    }
+    ((found,), bad) = read_lines(tmp_path, [row])
+    assert bad == []
+    assert outline(found) == [
+        ("system", SYSTEM),
+        ("user", ASKED),
+        ("text", None),
+        ("call", "f", {"a": 1}),
+        ("tool", '{"x": 1}', 0),
+        ("text", TOLD),
+    ]
+    assert [one["function"]["name"] for one in found.trajectory.tools] == ["f"]
+
+
 def test_a_thought_that_the_prompt_opened_is_one(tmp_path: Path) -> None:
     chat = [*CHAT[:-1], CHAT[-1] | {"content": f"Graz, then.\n</think>\n\n{TOLD}"}]
     ((found,), _) = read_document(tmp_path, {"messages": chat})
