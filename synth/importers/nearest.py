@@ -35,10 +35,10 @@ def other_kind(name: str) -> str:
     return f": {kind or 'JSON, JSON lines, Parquet, Arrow and CSV are read'}"
 
 
-def shape(value: Any) -> str:
+def shape(value: Any, keys: int = 8) -> str:
     """A record's outline: its first keys, or its type."""
     if isinstance(value, dict):
-        return "object with " + ", ".join(repr(key) for key in list(value)[:8])
+        return "object with " + ", ".join(repr(key) for key in list(value)[:keys])
 
     if isinstance(value, list):
         return "array of " + (shape(value[0]) if value else "nothing")
@@ -92,6 +92,7 @@ def _within(value: dict[str, Any]) -> list[Any]:
     return [value, *(one[0] for one in value.values() if isinstance(one, list) and one)]
 
 
+_FEW = 4
 _SPOKEN = re.compile(r"\s*#*\s*(human|user|assistant)\b\W*:", re.IGNORECASE)
 
 
@@ -103,18 +104,22 @@ def _under(value: dict[str, Any]) -> str:
             needs = "each needs a speaker (`role`, `from`) that is known, and what was said"
             return f"{key!r} is {_outline(parsed(held))}, no messages: {needs}"
     near = [str(key) for key in value if get_close_matches(str(key), known, 1, 0.8)]
-    lists = (str(key) for key, held in value.items() if isinstance(parsed(held), list))
+    lists = (str(key) for key, held in value.items() if _holds_objects(parsed(held)))
     for key in (*near, *lists):
         held = _outline(parsed(value[key]))
         return f"{key!r} is {held}; where these are the messages: --column messages={key}"
     return "no messages in it: --column messages=KEY says where they are, --format NAME what it is"
 
 
+def _holds_objects(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
+
+
 def _outline(value: Any) -> str:
     """A value under a key in a few words."""
     if isinstance(value, list):
-        return f"a list of {shape(value[0])}" if value else "an empty list"
-    return shape(value) if isinstance(value, dict) else f"a JSON {type(value).__name__}"
+        return f"a list of {shape(value[0], _FEW)}" if value else "an empty list"
+    return shape(value, _FEW) if isinstance(value, dict) else f"a JSON {type(value).__name__}"
 
 
 def describes(value: Any) -> str | None:

@@ -4,7 +4,7 @@ from contextlib import suppress
 from typing import Any
 
 from synth.importers.chats.words import GENERAL, VERDICTS
-from synth.importers.records import ImportSettings, Object
+from synth.importers.records import ImportSettings, Object, inside
 
 _OUTCOMES = {"success": True, "failure": False, "unknown": None}
 _WORDS = {
@@ -35,6 +35,14 @@ _OF_ANYTHING = frozenset(
     ]
 )
 """Answers to any question, whatever was asked."""
+
+
+_BROKE = ("report.error_eval", "test_result.report.error_eval", "test_result.error_eval")
+
+
+def was_not_evaluated(value: Any) -> bool:
+    """Whether an evaluation's report says that it broke: what it says of a success is none then."""
+    return any(inside(value, path) is True for path in _BROKE)
 
 
 def is_verdict_word(text: str | None) -> bool:
@@ -69,6 +77,8 @@ def claimed(
     if word in _OUTCOMES or is_verdict_word(word):
         return _OUTCOMES[word] if word in _OUTCOMES else _MEANT[word]
 
+    if was_not_evaluated(value):
+        return None
     if success is None and isinstance(value.get("instance_id"), str):
         with suppress(ValueError):
             success = verdict(value.get("target"))

@@ -28,6 +28,7 @@ from synth.importers.records import (
 )
 from synth.importers.streams.event_facts import EventFacts, recognised
 from synth.importers.streams.events import read_events
+from synth.importers.verdicts import was_not_evaluated
 
 
 def recognises(value: Any) -> bool:
@@ -146,8 +147,7 @@ def _goal(about: Object) -> str | None:
 
 def _resolved(about: Object) -> bool | None:
     """The verdict of an evaluation, where its report stands in the record and it did not break."""
-    broke = ("report.error_eval", "test_result.report.error_eval", "test_result.error_eval")
-    if any(inside(about, path) is True for path in broke):
+    if was_not_evaluated(about):
         return None
     paths = (
         *("resolved", "report.resolved", "test_result.report.resolved"),

@@ -361,6 +361,12 @@ def test_a_target_of_another_chat_is_no_verdict_and_refuses_nothing(
         ({"exit_status": "exit_context", "resolved": False}, "truncated"),
         ({"exit_status": "submitted (exit_cost)"}, "truncated"),
         ({"model_patch": "x"}, "unknown"),
+        ({"test_result": {"report": {"resolved": True}}}, "success"),
+        ({"report": {"resolved": False}}, "failure"),
+        ({"report": {"resolved": False, "error_eval": True}}, "unknown"),
+        ({"stop_reason": "max_turns", "resolved": False}, "truncated"),
+        ({"stop_reason": "end_turn", "resolved": True}, "success"),
+        ({"exit_status": "RuntimeError", "resolved": False}, "invalid"),
     ],
 )
 def test_a_swe_log_has_its_own_verdict(

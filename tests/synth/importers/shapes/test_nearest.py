@@ -44,6 +44,7 @@ from tests.synth.importers.shapes.dialogues import CHAT, OUTLINE, TOOL, outline
         ({"messages": []}, "an empty list, no messages"),
         ({"steps": [{"act": 1}]}, "--column messages=steps"),
         ({"a": 1, "b": "x"}, "--column messages=KEY"),
+        ({"steps": [1, 2]}, "--column messages=KEY"),
     ],
 )
 def test_a_record_that_nobody_reads_says_what_would(tmp_path: Path, record: Any, said: str) -> None:
