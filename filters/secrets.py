@@ -73,6 +73,6 @@ FILTER = Filter(
     secrets,
     measure=measure,
     measured=("find", "ignore", "allow", "patterns"),
-    version=2,
+    version=3,
     about=SecretsFound,
 )

@@ -36,13 +36,18 @@ def resolve(flow: Flow, bindings: Bindings | None = None, *, collect: bool = Tru
         raise FlowError(str(error)) from error
 
 
-def _later(flow: Flow) -> Parts:
-    asked = {
+def roles_of_filters(flow: Flow) -> set[str]:
+    """The roles whose models the flow's filters ask."""
+    return {
         role
         for index, choice in enumerate(flow.stages)
         if choice.name == "filter"
         for role in asked_by(chosen_filters(choice.settings, f"stages[{index}].filter"))
     }
+
+
+def _later(flow: Flow) -> Parts:
+    asked = roles_of_filters(flow)
     roles = {
         name: role(name, settings)
         for name, settings in flow.models.items()

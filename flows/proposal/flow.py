@@ -2,7 +2,7 @@
 are rows for; as a flow.yaml that its reader can keep and change.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -14,7 +14,7 @@ from synth.flows.bindings import Bindings
 from synth.flows.flow_file import flow_of
 from synth.flows.own_flow import Settings, put_settings
 from synth.flows.proposal.survey import Survey, survey
-from synth.flows.resolve import resolve
+from synth.flows.resolve import resolve, roles_of_filters
 from synth.flows.stages.export import ExportSettings, exports_among
 from synth.ledger.ledger import Ledger
 from synth.schemas import Flow, printable
@@ -55,8 +55,19 @@ def proposal(
         ],
     }
     put_settings(content, settings)
+    flow = flow_of(content, (), WHERE)
+    seen = [*found.lines(), *_unasked(flow, models)]
 
-    return FlowProposal(flow_of(content, (), WHERE), _written(content, found), found)
+    return FlowProposal(flow, _written(content, seen), found)
+
+
+def _unasked(flow: Flow, models: Mapping[str, Any]) -> Iterator[str]:
+    """Which models that the user names nothing of the flow asks: a role that is misspelled."""
+    asked = roles_of_filters(flow)
+    for role in models:
+        if role not in asked:
+            roles = f"`{JUDGE}` is asked by rubric, `{STUDENT}` by rank_surprisal"
+            yield f"models.{role}: nothing here asks it; {roles}"
 
 
 def _of_models(settings: Settings) -> Settings:
@@ -104,9 +115,9 @@ def _kinds(found: Survey, *, compare: bool) -> Iterator[str]:
         yield from OBSERVED
 
 
-def _written(content: Mapping[str, Any], found: Survey) -> str:
+def _written(content: Mapping[str, Any], told: Iterable[str]) -> str:
     """As a flow.yaml, under what was seen. Names that data gave stay within their comment line."""
-    seen = "".join(f"# {printable(' '.join(line.split()))}\n" for line in found.lines())
+    seen = "".join(f"# {printable(' '.join(line.split()))}\n" for line in told)
     return f"# Proposed by `synth curate RUN`, for:\n{seen}" + yaml.safe_dump(
         dict(content), sort_keys=False, default_flow_style=None, allow_unicode=True, width=100
     )

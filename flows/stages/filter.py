@@ -50,9 +50,14 @@ class FilterStage(Method):
         self.roles = {name: roles[name] for name in asked_by(self.filters) if name in roles}
 
     def key_settings(self) -> Mapping[str, Any]:
-        """Each filter's own, and the models that it asks."""
+        """Each filter's own, the models that it asks, and the version of its code."""
+
+        def edition(one: BoundFilter) -> Mapping[str, int]:
+            return {"version": one.filter.version} if one.filter.version > 1 else {}
+
         return {
-            one.name: {**one.config.model_dump(mode="json"), **one.models} for one in self.filters
+            one.name: {**one.config.model_dump(mode="json"), **one.models, **edition(one)}
+            for one in self.filters
         }
 
     def inputs(self, stage: StageContext) -> Any:

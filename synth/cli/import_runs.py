@@ -141,7 +141,7 @@ def _notes(tally: "ImportTally", *, dry_run: bool) -> Iterator[str]:
     if len(tally.seen) > _LISTED:
         yield f"read as  ... and {len(tally.seen) - _LISTED:,} more shapes"
     yield from _of_labels(tally)
-    yield from map(printable, tally.verdicts)
+    yield from map(printable, (*tally.unfound, *tally.verdicts))
     if tally.marks:
         become = "would become" if dry_run else "are"
         yield f"{tally.marks:,} labels and notes of the sources {become} rows of the table scores"

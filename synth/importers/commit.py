@@ -3,7 +3,7 @@ is there already stays as it is.
 """
 
 import re
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from stat import S_ISREG
 
@@ -13,7 +13,7 @@ from synth.importers.interchange.synth_run import StoredRun
 from synth.importers.labelling.annotation_files import annotation_files
 from synth.importers.labelling.beside import Labels, labels_for
 from synth.importers.labelling.joined import Named, joined, scores
-from synth.importers.labelling.scores import ScoreVerdicts
+from synth.importers.labelling.scores import PREFIX, ScoreVerdicts
 from synth.importers.load import Opened, entries_of, opened
 from synth.importers.records import (
     WHOLE,
@@ -153,6 +153,7 @@ class Import:
 
         if isinstance(file, Unpacked) and file.seen:
             own.tally.seen[file.seen] += 1
+            own.tally.columns |= file.columns
         reasons = dict(own.tally.reasons)
         if own.count:
             note = ImportedFile(file.name, file.sha, file.size, own.count, reasons)
@@ -263,7 +264,15 @@ def import_into(
         progress.stop()
 
     work.tally.verdicts = tuple(verdicts.notes())
+    work.tally.unfound = tuple(_unfound(stated.columns, work.tally.columns))
     return work.tally
+
+
+def _unfound(named: Mapping[str, str], found: set[str]) -> Iterator[str]:
+    """The columns that the user named and no record has; scores are no columns of records."""
+    for name, key in named.items():
+        if name not in found and not key.startswith((PREFIX, "-")):
+            yield f"--column {name}={key}: no record that was read has it"
 
 
 def _labelled(entries: Iterable[Entry], labels: Labels | None) -> Iterator[Entry]:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from synth.importers.agents.response_items import are_items
+from synth.importers.files.batches import BatchRequests
 from synth.importers.files.decompression import DAMAGE, Known, Unpacked, unpacked
 from synth.importers.files.folders import files
 from synth.importers.files.json_records import records
@@ -26,6 +27,7 @@ from synth.importers.records import (
     Rejection,
     Replaced,
     explained,
+    inside,
 )
 from synth.importers.registry import IMPORTERS, format_of, importer
 from synth.schemas import ConfigError
@@ -72,6 +74,7 @@ def _opened(
     sources: Sequence[Path], format: str | Format, settings: ImportSettings, known: Known
 ) -> Iterator[Opened | Rejection]:
     first_with: dict[str, str] = {}
+    batches = BatchRequests(sources, settings)
     for found in chain.from_iterable(map(files, sources)):
         if isinstance(found, Rejection):
             yield found
@@ -99,7 +102,7 @@ def _opened(
             if isinstance(file, StoredRun):
                 yield Opened(path, file, trials(file))
             else:
-                yield Opened(path, file, _entries(file, format, settings))
+                yield Opened(path, file, _entries(file, format, settings, batches))
 
 
 def entries_of(
@@ -118,7 +121,9 @@ def entries_of(
         yield from own
 
 
-def _entries(file: Unpacked, format: str | Format, settings: ImportSettings) -> Iterator[Entry]:
+def _entries(
+    file: Unpacked, format: str | Format, settings: ImportSettings, batches: BatchRequests
+) -> Iterator[Entry]:
     """The records of one file through the importer of its format; what no importer knows is one
     rejection.
 
@@ -132,6 +137,10 @@ def _entries(file: Unpacked, format: str | Format, settings: ImportSettings) -> 
                 replaced.locator = replaced.locator or record.locator
                 replaced.records += 1
 
+            if isinstance(record, Record):
+                named = settings.columns.items()
+                file.columns |= {name for name, key in named if _has(record.value, key)}
+                record = batches.answered(record)
             yield record
 
     found, unknown, broken = noted(), list[Record](), False
@@ -165,6 +174,10 @@ def _entries(file: Unpacked, format: str | Format, settings: ImportSettings) -> 
         yield whole.rejected("bad_record", explained(error))
     except MemoryError:
         yield whole.rejected("out_of_memory", "too large for this machine's memory: split it")
+
+
+def _has(value: Any, key: str) -> bool:
+    return inside(value, key) is not None
 
 
 def _unrecognised(

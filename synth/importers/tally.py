@@ -33,6 +33,10 @@ class ImportTally:
     """Files among the sources that hold verdicts of trajectories elsewhere."""
     verdicts: tuple[str, ...] = ()
     """Which score of the sources is taken for a verdict, or could be."""
+    columns: set[str] = field(default_factory=set)
+    """Columns that the user named and a record has."""
+    unfound: tuple[str, ...] = ()
+    """Columns that the user named and no record has, as lines."""
     files: int = 0
     first: str | None = None
     """The id of the first trajectory that came in."""
@@ -63,6 +67,7 @@ class ImportTally:
         """Adds a file that is whole."""
         self.files += 1
         self.seen.update(file.seen)
+        self.columns |= file.columns
         self.first = self.first or file.first
         for name, counts in file.formats.items():
             self.formats[name].update(counts)

@@ -3,7 +3,8 @@
 from contextlib import suppress
 from typing import Any
 
-from synth.importers.records import ImportSettings, Object
+from synth.importers.chats.words import GENERAL, VERDICTS
+from synth.importers.records import ImportSettings, Object, inside
 
 _OUTCOMES = {"success": True, "failure": False, "unknown": None}
 _WORDS = {
@@ -36,6 +37,14 @@ _OF_ANYTHING = frozenset(
 """Answers to any question, whatever was asked."""
 
 
+_BROKE = ("report.error_eval", "test_result.report.error_eval", "test_result.error_eval")
+
+
+def was_not_evaluated(value: Any) -> bool:
+    """Whether an evaluation's report says that it broke: what it says of a success is none then."""
+    return any(inside(value, path) is True for path in _BROKE)
+
+
 def is_verdict_word(text: str | None) -> bool:
     """Whether a word says a success or a failure by itself."""
     word = (text or "").strip().lower()
@@ -58,16 +67,23 @@ def verdict(value: Any, what: str = "verdict") -> bool | None:
 def claimed(
     value: Object, success: Any, reward: float | None, settings: ImportSettings
 ) -> bool | None:
-    """What a record claims: `outcome` before `success` before `reward`; logs of SWE agents call it
-    a target, which elsewhere may be anything. Raises `ValueError` for an outcome it cannot have.
+    """What a record claims: `outcome`, where that is a verdict's word, before `success` before
+    further names that are true or false before `reward`, and the column that the user has named
+    before all; logs of SWE agents call it a
+    target, which elsewhere may be anything.
     """
-    outcome = value.get("outcome")
-    if isinstance(outcome, str):
-        if outcome not in _OUTCOMES:
-            raise ValueError(f"outcome {outcome!r} is none of {', '.join(_OUTCOMES)}")
-        return _OUTCOMES[outcome]
+    outcome = value.get("outcome") if "success" not in settings.columns else None
+    word = outcome.strip().lower() if isinstance(outcome, str) else ""
+    if word in _OUTCOMES or is_verdict_word(word):
+        return _OUTCOMES[word] if word in _OUTCOMES else _MEANT[word]
 
+    if was_not_evaluated(value):
+        return None
     if success is None and isinstance(value.get("instance_id"), str):
         with suppress(ValueError):
             success = verdict(value.get("target"))
+    if success is None and "success" not in settings.columns:
+        # names that answers too may have: only what is true or false is a verdict
+        stated = (value.get(name) for name in VERDICTS if name not in GENERAL)
+        success = next((one for one in stated if isinstance(one, bool)), None)
     return settings.passed(reward) if success is None else verdict(success, "success")

@@ -198,16 +198,18 @@ class Derivation:
         bench = ConformanceRig(entry, task.env_config, self.ground.seed, (task,))
 
         planned = bench.claims("expert")
-        # without an expert the operations themselves are the known solution
-        with_gold = task if planned else msgspec.structs.replace(task, gold=gold)
+        # without an expert the operations themselves are the known solution; some play gold alone
+        with_gold = msgspec.structs.replace(task, gold=gold)
         known, t8 = await solved(bench, with_gold, self._other_goal)
         t7 = not_guessed(entry, task)
         t6 = await bots_fail(bench, task)
-        case = SolvedTask(bench, self.env, task, self.walk, segment, known)
+        case = SolvedTask(bench, self.env, with_gold, self.walk, segment, known)
         t4 = await case.others_pass()
         t5 = await mutants_fail(case)
         if draft.worded:
-            in_other_words = planned and await passes_with(bench, task, draft.worded, MAX_TURNS)
+            in_other_words = planned and await passes_with(
+                bench, with_gold, draft.worded, MAX_TURNS
+            )
             t8 |= {"read": "in the model's words" if in_other_words else "in the rules' words"}
 
         all_tests = {**tests, "T4": t4, "T5": t5, "T6": t6, "T7": t7, "T8": t8}

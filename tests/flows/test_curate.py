@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 import yaml
+from msgspec.structs import replace
 
 from synth.claims.workers import heartbeats
 from synth.engine.progress import PlainProgress
+from synth.filters import secrets
 from synth.flows.curate import curate
 from synth.importers.commit import import_into
 from synth.importers.records import ImportSettings
@@ -74,6 +76,20 @@ def test_the_world_the_models_and_the_collection_of_the_flow_are_not_used(tmp_pa
         {},
         ["filter", "export"],
     )
+
+
+def test_another_version_of_a_filter_judges_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = imported(tmp_path, [1, 0])
+    stages = [{"filter": ["secrets"]}]
+    curating(url, stages)
+    assert "filter: nothing to do" in curating(url, stages)[1]
+    newer = replace(secrets.FILTER, version=secrets.FILTER.version + 1)
+    monkeypatch.setattr(secrets, "FILTER", newer)
+    said = curating(url, stages)[1]
+    assert "filter: nothing to do" not in said
+    assert "filter: 2 trajectories" in said
 
 
 @pytest.mark.slow

@@ -79,6 +79,22 @@ def test_a_judge_that_is_named_is_asked(tmp_path: Path) -> None:
     assert "rubric" not in str(propose(url).text)
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (("models.jugde.model=m",), True),
+        (("models.judge.model=m",), False),
+        (("models.student.model=m",), False),
+        (("models.judge.model=m", "stages.filter=[solved]"), True),
+    ],
+)
+def test_a_model_that_nothing_asks_is_told(
+    tmp_path: Path, given: tuple[str, ...], told: bool
+) -> None:
+    url = imported(tmp_path, chat("a", 1))
+    assert ("nothing here asks it" in propose(url, set=given).text) is told
+
+
 def test_what_data_says_stays_in_the_comment_of_the_kept_flow(tmp_path: Path) -> None:
     url = imported(tmp_path, chat("a", 1, model="m\nmodels: {judge: {model: theirs}}"))
     assert yaml.safe_load(propose(url).text).keys() == {"name", "stages"}

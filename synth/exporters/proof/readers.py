@@ -160,11 +160,13 @@ def told_of_failure(row: AttributionRow) -> RenderedChat:
 
 def read_failure(row: Mapping[str, Any]) -> RenderedChat:
     """A row of Who&When; the importer tells what the terminal said as the environment's, under its
-    name.
+    name. Raises `NotReadError` where it blames nobody: a consumer looks for the mistake.
     """
     entry = imported(row)
     # the importer gives the mistake as a label on the imported run
-    (mark,), found = entry.marks, entry.trajectory
+    mark, found = next((one for one in entry.marks if one.blamed), None), entry.trajectory
+    if mark is None:
+        raise NotReadError("who_and_when: nobody is blamed")
     messages = to_messages(found)
     heard = [*found.opening, *(one for turn in found.turns for one in turn.observations)]
     others = [message for message in messages if message["role"] != "assistant"]

@@ -4,8 +4,10 @@ Each reads into the same parts: text, thoughts, calls, answers to calls, and wha
 """
 
 import json
+from contextlib import suppress
 from typing import Any
 
+from synth.importers.actions.markup import json_or_python
 from synth.importers.chats.envelopes import named_speaker, unwrapped
 from synth.importers.chats.said import Said
 from synth.importers.chats.tool_parts import (
@@ -80,12 +82,12 @@ def _kind(part: Any) -> str:
 
 
 def _called(found: Said, content: str) -> None:
-    """Content that is a call as JSON, or a list of them; else it is text."""
-    try:
-        value = json.loads(content)
-    except (ValueError, RecursionError):
-        value = None
-
+    """Content that is a call as JSON, or as Python prints one, or a list of them; else it is
+    text.
+    """
+    value = None
+    with suppress(ValueError, RecursionError):
+        value = json_or_python(content)
     values = value if isinstance(value, list) else [value]
     calls = [call_of(one) for one in values]
     if calls and all(calls):

@@ -6,11 +6,13 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from synth.importers.actions.markup import json_or_python
 from synth.importers.chats.chatml import chatml_messages
 from synth.importers.chats.envelopes import speaker_of, unwrapped
 from synth.importers.chats.words import COLUMNS, NAMES
-from synth.importers.records import Object, inside
+from synth.importers.records import Object, inside, is_object
 
+_PRINTED = ("[{'", "{'")
 _LOOKED_AT = 8
 """Messages of a list that are looked at: real ones are chats from the start."""
 
@@ -52,7 +54,10 @@ def messages_of(value: Any, mapped: Mapping[str, str]) -> list[Any]:
         ", ".join(map(repr, list(value)[:8])) if isinstance(value, dict) else type(value).__name__
     )
     looked = mapped.get("messages", "messages, conversations, trajectory, ...")
-    raise ValueError(f"no list of messages under {looked}: the record has {keys}")
+    held = value.items() if isinstance(value, dict) else ()
+    near = next((str(key) for key, one in held if is_chat(parsed(one))), None)
+    hint = "" if near is None else f"; a chat stands under {near!r}: --column messages={near}"
+    raise ValueError(f"no list of messages under {looked}: the record has {keys}{hint}")
 
 
 def is_chat(value: Any) -> bool:
@@ -70,25 +75,69 @@ def _is_message(value: Any) -> bool:
         return False
 
 
+def as_compared(value: Any) -> Any:
+    """A record with the names of comparisons, where OpenAI's preference tuning names them."""
+    given = value.get("input") if isinstance(value, dict) else None
+    sides = ("preferred_output", "non_preferred_output")
+    if not isinstance(given, dict) or any(side not in value for side in sides):
+        return value
+    shared = {key: one for key, one in given.items() if key != "messages"}
+    chosen, rejected = (value[side] for side in sides)
+    return shared | {"prompt": given.get("messages"), "chosen": chosen, "rejected": rejected}
+
+
 def answer_of(value: dict[str, Any]) -> Any:
     """What a record says in answer to its `prompt`: its `completion`, or a `response` of words or
-    messages; None where it has none.
+    messages, of which it may be one; None where it has none.
     """
     completion, response = value.get("completion"), value.get("response")
-    words = isinstance(response, str) or is_chat(parsed(response))
+    said = opened(response)
+    words = isinstance(response, str) or is_chat(said) or speaker_of(said) == "assistant"
     return response if completion is None and words else completion
 
 
 def parsed(value: Any) -> Any:
-    """A value, or what its text says where that is JSON: of a list, each of its texts."""
+    """A value, or what its text says where that is JSON, or a list of objects as Python prints it
+    (pandas does in a CSV): of a list, each of its texts.
+    """
     if isinstance(value, str):
+        read = json_or_python if value.startswith(_PRINTED) else json.loads
         try:
-            return json.loads(value)
+            return read(value)
         except (ValueError, RecursionError):
             return value
     if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
         return [parsed(one) for one in value]
     return value
+
+
+def opened(value: Any) -> Any:
+    """What a text says where that is messages, a request or a response; the text itself else: an
+    answer may be JSON, and is words then.
+    """
+    if not isinstance(value, str):
+        return parsed(value)
+    found = parsed(value)
+    return found if _is_envelope(found) else value
+
+
+_HELD: dict[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("messages", "choices", "candidates", "generations", "contents"), list),
+    **dict.fromkeys(("message", "kwargs", "body"), dict),
+    "content": list,
+    "role": str,
+}
+"""Keys by one of which a request, a response or a message is known, and what they hold there."""
+
+
+def _is_envelope(found: Any) -> bool:
+    if isinstance(found, list):
+        return is_chat(found) or (bool(found) and all(is_object(one, type=str) for one in found))
+    if not isinstance(found, dict):
+        return False
+    if found.get("object") == "response" or {"model", "input"} <= found.keys():
+        return True
+    return any(isinstance(found.get(key), held) for key, held in _HELD.items())
 
 
 def names_of(value: Any) -> tuple[str, ...]:

@@ -18,14 +18,20 @@ from synth.importers.frameworks.ui_messages import in_steps
 from synth.importers.hosted.in_turns import in_turns
 from synth.importers.records import Object
 
+_UNOPENED = re.compile(
+    r"\A(?P<thought>(?:(?!<think>).)*?)</think>(?=[ \t]*(?:\n|<|\Z))\s*", re.DOTALL
+)
+"""A thought that the prompt has opened, as templates of reasoning models do."""
 _RESPONSE = re.compile(r"<tool_response>\s*(?P<answer>.*?)\s*</tool_response>", re.DOTALL)
 _BETWEEN = "\n</tool_response>\n<tool_response>\n"
 LOSS = {"weight": "zero_weight", "training": "not_trained"}
 """Keys of an answer that say whether it carries loss (OpenAI's fine-tuning, Axolotl), and the mask
 of those that do not.
 """
-_FLAGS = {"loss": False, "train": False, "trainable": False, "masked": True}
-"""What an answer without loss has in other trainers' rows (AgentTuning, SWIFT, torchtune)."""
+_FLAGS = {"train": False, "trainable": False, "loss": False, "mask": True, "masked": True}
+"""Further keys that say so with true or false (Axolotl, ms-swift, AgentTuning, torchtune, Nebius),
+and which of them is no loss; of other values nothing is made, since these names mean much else.
+"""
 
 
 def dialogue(
@@ -78,7 +84,7 @@ def _without_silent(system: Any) -> Any:
 def _answered(chat: ConversationBuilder, one: Said, message: Object) -> None:
     """Adds an answer of the model. An inline thought becomes one; the text as it stood is kept."""
     text, thought, raw = one.text, joined(*one.thoughts), list(one.unread)
-    inline = INLINE_THOUGHT.match(text or "")
+    inline = INLINE_THOUGHT.match(text or "") or _UNOPENED.match(text or "")
     written: Any = raw or None
 
     if inline is not None and thought is None:
@@ -116,8 +122,7 @@ def _goes_on(chat: ConversationBuilder, message: Object) -> bool:
 
 def _unweighted(message: Object) -> str | None:
     """The mask of an answer without loss. Raises `ValueError` where it says neither yes nor no."""
-    flags = (message.get(key) is left_out for key, left_out in _FLAGS.items())
-    found = "not_trained" if any(flags) else None
+    found = None
     for key, mask in LOSS.items():
         weight = message.get(key)
         if weight not in (None, 0, 1):
@@ -125,7 +130,8 @@ def _unweighted(message: Object) -> str | None:
         if weight == 0:
             found = found or mask
 
-    return found
+    untrained = any(message.get(key) is without for key, without in _FLAGS.items())
+    return found or (LOSS["training"] if untrained else None)
 
 
 def _heard(chat: ConversationBuilder, one: Said, message: Object, known: set[Any]) -> None:

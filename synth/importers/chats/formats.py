@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from synth.importers.chats.columns import answer_of, chat_of, is_chat, parsed
+from synth.importers.chats.columns import answer_of, as_compared, chat_of, is_chat, opened, parsed
 from synth.importers.chats.envelopes import unwrapped
 from synth.importers.chats.record import chats
 from synth.importers.frameworks.ui_messages import recognises_message
@@ -74,9 +74,10 @@ def _is_swe(value: Any) -> bool:
 
 def _is_compared(value: Any) -> bool:
     """Two answers, or one, after a prompt of messages; or labelled steps after theirs."""
+    value = as_compared(value)
     if not isinstance(value, dict):
         return False
-    prompt = parsed(value.get("prompt"))
+    prompt = opened(value.get("prompt"))
     if is_chat(parsed(value.get("step_messages"))):
         return True
     if "chosen" in value and "rejected" in value:

@@ -9,13 +9,23 @@ from msgspec.structs import replace
 
 from synth.importers.agents.swe_runs import swe_benchmark
 from synth.importers.attempt import OPEN_END, End, count_labels, end_of, entry
-from synth.importers.chats.columns import answer_of, chat_of, column, messages_of, parsed
+from synth.importers.chats.columns import (
+    answer_of,
+    as_compared,
+    chat_of,
+    column,
+    messages_of,
+    opened,
+    parsed,
+)
 from synth.importers.chats.dialogue import dialogue
 from synth.importers.chats.tools import tools_in_text, tools_of
 from synth.importers.chats.words import ENDS
 from synth.importers.contexts.compaction import CONTINUED, contexts, goes_on, in_places
 from synth.importers.conversation import ConversationBuilder, heard
+from synth.importers.files.splits import split_of
 from synth.importers.identity.beside import benchmark_beside
+from synth.importers.labelling.masks import masked, without_loss
 from synth.importers.records import (
     Entry,
     Found,
@@ -35,13 +45,9 @@ PREFERRED = "preferred"
 """Metric of the labels that say which of two answers somebody preferred."""
 
 
-class _Masked(msgspec.Struct):
-    turn: int
-    reason: str
-
-
 def chats(record: Record, settings: ImportSettings, *, name: str) -> Found:
     """The chat of a record; of a comparison, both its answers after what came before them."""
+    record = replace(record, value=as_compared(record.value))
     value = record.value
     sides = [key for key in ("chosen", "rejected") if key in value] if _is_dict(value) else []
     before = _prompt(value) if _is_dict(value) else None
@@ -94,14 +100,14 @@ def _context(messages: list[Any]) -> list[Any]:
 
 def _prompt(value: Object) -> list[Any] | None:
     """What stands before the answers, as messages."""
-    prompt = parsed(value.get("prompt"))
+    prompt = opened(value.get("prompt"))
     if isinstance(prompt, str) and prompt:
         return [{"role": "user", "content": prompt}]
     return prompt if isinstance(prompt, list) and prompt else None
 
 
 def _side(value: Any) -> list[Any]:
-    value = parsed(value)
+    value = opened(value)
     if isinstance(value, str):
         return [{"role": "assistant", "content": value}]
     return value if isinstance(value, list) else [value]
@@ -117,9 +123,10 @@ def _chat(
 ) -> list[Entry]:
     value: Object = record.value if _is_dict(record.value) else {}
     told = partial(column, value, mapped=settings.columns)
-    chat = dialogue(messages, parsed(told("system")))
+    system = parsed(told("system"))
+    chat = dialogue(messages, inside(system, "parts", list) or system)  # Gemini's has parts
     parts = contexts(chat.messages)
-    if len(parts) > 1 and value.get("masked_turns"):
+    if len(parts) > 1 and (value.get("masked_turns") or value.get("trained_turns")):
         raise ValueError("masked_turns of a chat that was compacted: whose turns are they?")
     read = partial(_told, settings=settings, name=name, marks=marks)
     return [read(part, context) for part, context, _ in in_places(record, parts)]
@@ -137,8 +144,12 @@ def _told(
     value = record.value if _is_dict(record.value) else {}
     told = partial(column, value, mapped=settings.columns)
     conversation = ConversationBuilder.of(messages).conversation()
-    conversation = _masked(conversation, value.get("masked_turns"))
-    reward = msgspec.convert(told("reward"), float | None, strict=False)
+    conversation = masked(conversation, without_loss(value, len(conversation.turns)))
+    reward = msgspec.convert(told("reward"), bool | float | None, strict=False)
+    reward = float(reward) if isinstance(reward, bool) else reward
+    passed = claimed(value, told("success"), reward, settings)
+    if any(mark.metric == PREFERRED for mark in marks or ()):
+        passed = reward = None  # an answer that somebody preferred is no attempt that was judged
 
     # what was first said, under the system prompt that stood before it
     prompt = conversation.system_prompt or ""
@@ -151,12 +162,12 @@ def _told(
         env=f"{name}/{CONTINUED}" if goes_on(messages) else None,
         goal=next(filter(None, said), prompt),
         benchmark=_benchmark(value, conversation),
-        split=told("split") if isinstance(told("split"), str) else None,
+        split=told("split") if isinstance(told("split"), str) else split_of(record.file),
         task={"env_config": {"system_prompt": content_hash(prompt)}},
         marks=[*(marks or ()), *count_labels(conversation)],
-        passed=claimed(value, told("success"), reward, settings),
+        passed=passed,
         reward=reward,
-        end=_end(told("exit")),
+        end=stated_end(value.get("outcome") if told("exit") is None else told("exit")),
         fault_detail=str(told("exit")),
         model=told("model") if isinstance(told("model"), str) else None,
         tools=_tools(told("tools"), prompt),
@@ -181,24 +192,9 @@ def _is_dict(value: Any) -> bool:
     return isinstance(value, dict)
 
 
-def _end(said: Any) -> End:
+def stated_end(said: Any) -> End:
     """How the record says that the attempt ended; open where it uses no word that is known."""
     word = said.strip().lower() if isinstance(said, str) else ""
     if word.startswith("submitted (") and word.endswith(")"):
         word = word[len("submitted (") : -1]
     return end_of(ENDS[word]) if word in ENDS else OPEN_END
-
-
-def _masked(conversation: Conversation, masked: Any) -> Conversation:
-    """The conversation with a mask on each turn that the record names. Raises `ValueError`."""
-    turns = list(conversation.turns)
-    named = msgspec.convert(parsed(masked) or [], list[_Masked])
-    for at, mask in sorted((one.turn, one.reason) for one in named):
-        if not 0 <= at < len(turns):
-            raise ValueError(
-                f"masked_turns names turn {at}, the chat has {len(turns)} turns, counted from 0"
-            )
-        greets = turns[at].mask == "canned_greeting"
-        turns[at] = replace(turns[at], mask=turns[at].mask if greets else mask)
-
-    return replace(conversation, turns=tuple(turns))

@@ -53,7 +53,7 @@ class Said(msgspec.Struct):
             broken = (call_of(one) for one in holder.get("invalid_tool_calls") or ())
             self.calls += [call for call in broken if call is not None]
             if not self.thoughts:
-                told = (holder.get(key) for key in _THOUGHTS)
+                told = (holder.get(key) for key in _THOUGHTS if not self._repeats(key, holder))
                 self.thoughts += [one for one in told if isinstance(one, str) and one][:1]
 
         citations = cited(message)
@@ -65,6 +65,12 @@ class Said(msgspec.Struct):
             if key not in _READ and _holds_calls(held, self.calls):
                 note = self.leave({key: held}, key)
                 self.texts = [joined(self.text, note) or note]
+
+    def _repeats(self, key: str, holder: Object) -> bool:
+        """Whether a thought is the beginning of what was said (SWE-agent writes it down twice)."""
+        told = holder.get(key) if key == "thought" else None
+        words = told.strip() if isinstance(told, str) else ""
+        return bool(words) and (self.text or "").lstrip().startswith(words)
 
 
 _READ = frozenset((*_CALLS, *_THOUGHTS, "content", "parts", "value", "message", "metadata"))

@@ -72,6 +72,8 @@ class Unpacked(msgspec.Struct):
     """The format that it was read as, and by what that was told."""
     verdicts: bool = False
     """Whether it holds verdicts of trajectories that lie elsewhere."""
+    columns: set[str] = set()
+    """Of the columns that the user has named, those that one of its records has."""
 
     def open(self) -> io.BufferedReader:
         """The content. A live log may have gained some since it was hashed: what is beyond `size`

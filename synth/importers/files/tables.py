@@ -26,6 +26,7 @@ _SIGNS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "stream"}
 """The first bytes of Parquet, of an Arrow file, and of an Arrow stream."""
 _HEADS = {*NAMES, *(name for names in COLUMNS.values() for name in names), "input", "prompt"}
 """Names by one of which the first line of a CSV is known."""
+_SPEAKERS = {"role", "from"}
 _BETWEEN = (",", ";", "\t")
 
 
@@ -163,10 +164,7 @@ def plain(value: Any, held: Any) -> Any:
             return json.loads(value) if isinstance(value, str) else value
         return plain(value, held.storage_type)
     if types.is_struct(held):
-        fields = ((field.name, field.type) for field in held)
-        return {
-            name: plain(value[name], inner) for name, inner in fields if value[name] is not None
-        }
+        return _struct(value, held)
     if types.is_map(held):
         return {str(key): plain(one, held.item_type) for key, one in value}
     if types.is_list(held) or types.is_large_list(held) or types.is_fixed_size_list(held):
@@ -176,6 +174,24 @@ def plain(value: Any, held: Any) -> Any:
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     return value if isinstance(value, str | int | float | bool) else str(value)
+
+
+def _struct(value: Any, held: Any) -> Object | list[Object]:
+    fields = ((field.name, field.type) for field in held)
+    return _in_rows(
+        {name: plain(value[name], inner) for name, inner in fields if value[name] is not None}
+    )
+
+
+def _in_rows(value: Object) -> Object | list[Object]:
+    """Messages as a list, where their columns lie in one object: so `datasets` stores a `Sequence`
+    of objects.
+    """
+    held = [len(one) if isinstance(one, list) else -1 for one in value.values()]
+    if not value.keys() & _SPEAKERS or len(set(held)) != 1 or held[0] < 0:
+        return value
+    rows = (zip(value, cells, strict=True) for cells in zip(*value.values(), strict=True))
+    return [{key: cell for key, cell in row if cell is not None} for row in rows]
 
 
 def _csv(file: Unpacked) -> Iterator[Object]:

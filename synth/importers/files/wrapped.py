@@ -6,6 +6,11 @@ from typing import Any
 from synth.importers.records import Record, Rejection
 from synth.importers.registry import format_of
 
+_SIDES = frozenset(
+    ["prompt", "completion", "response", "request", "input", "output", "chosen", "rejected"]
+)
+"""Keys of a record's parts, which are no records of their own."""
+
 
 def wrapped_format(record: Record) -> str | None:
     """The format of the first record that a document holds; None where it holds none that is
@@ -33,7 +38,12 @@ def _inside(record: Record) -> Iterator[Record]:
             return
 
     held = list(value.values())
-    if held and all(isinstance(one, dict | list) for one in held) and format_of(held[0]):
+    if (
+        _SIDES.isdisjoint(value)
+        and held
+        and all(isinstance(one, dict | list) for one in held)
+        and format_of(held[0])
+    ):
         for key, one in value.items():
             # its key is what the record is called, unless it says so itself
             yield record.part(str(key), {"id": key} | one if isinstance(one, dict) else one)

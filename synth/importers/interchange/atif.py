@@ -1,9 +1,9 @@
 """ATIF v1.x (Agent Trajectory Interchange Format): `{schema_version, agent, steps, ...}`;
 sub-agents inside are trajectories too.
 
-A step of the agent is one turn. The format has no place for rewards: every outcome is unknown. Of
-`extra` the masks are read that synth writes there, and its stamps: the benchmark, and the split
-that a task is held out for.
+A step of the agent is one turn. The format has no place for rewards: the outcome is unknown, but in
+files of synth. Of `extra` only that is read which synth writes there: masks and verdicts, the
+benchmark, and the split that a task is held out for.
 """
 
 import re
@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from synth.importers.attempt import count_labels, entry
+from synth.importers.chats.record import stated_end
 from synth.importers.conversation import (
     COPIED_MASK,
     ConversationBuilder,
@@ -23,7 +24,7 @@ from synth.importers.conversation import (
     totals,
 )
 from synth.importers.records import Entry, ImportSettings, Object, Record, by_record, each, inside
-from synth.schemas import TokenId, Usage
+from synth.schemas import Conversation, TokenId, Usage
 
 OWN = "synth"
 """The key in `extra` below which synth writes what the format has no place for."""
@@ -32,12 +33,14 @@ _VERSION = re.compile(r"ATIF-v1\.\d+")
 
 class _Own(msgspec.Struct):
     """Of what synth writes under its own key in `extra`: why a step carries no loss, what keeps a
-    document out of exports.
+    document out of exports, what came of it.
     """
 
     mask: str | None = None
     benchmark: str | None = None
     split: str | None = None
+    outcome: str | None = None
+    reward: float | None = None
 
 
 class _Agent(msgspec.Struct):
@@ -136,15 +139,7 @@ def _read(record: Record, role: str) -> Entry:
 
         _take(chat, step)
 
-    conversation = chat.conversation()
-    used, final = totals(conversation.turns), document.final_metrics
-    if used == Usage():  # no step has metrics
-        prompt, completion, cached = (
-            counted(final, f"total_{name}_tokens") for name in ("prompt", "completion", "cached")
-        )
-        used = Usage(prompt, completion, cached, 0, inside(final, "total_cost_usd", float))
-
-    own = _own(document.extra)
+    conversation, own = chat.conversation(), _own(document.extra)
 
     return entry(
         record,
@@ -153,12 +148,26 @@ def _read(record: Record, role: str) -> Entry:
         env=f"atif/{document.agent.name}{role}",
         benchmark=own.benchmark,
         split=own.split,
+        passed={"success": True, "failure": False}.get(own.outcome or ""),
+        reward=own.reward,
+        end=stated_end(own.outcome),
         marks=count_labels(conversation),
         no_turns="no step of the agent",
         model=document.agent.model_name,
         tools=document.agent.tool_definitions or (),
-        totals=used,
+        totals=_used(conversation, document.final_metrics),
     )
+
+
+def _used(conversation: Conversation, final: Object | None) -> Usage:
+    """The tokens of all steps; what the document says of the whole where no step has metrics."""
+    used = totals(conversation.turns)
+    if used != Usage():
+        return used
+    prompt, completion, cached = (
+        counted(final, f"total_{name}_tokens") for name in ("prompt", "completion", "cached")
+    )
+    return Usage(prompt, completion, cached, 0, inside(final, "total_cost_usd", float))
 
 
 def _take(chat: ConversationBuilder, step: _Step) -> None:

@@ -7,11 +7,13 @@ which. `mistake_step` is a 0-based message index in a string.
 """
 
 import re
+from functools import cached_property
 from typing import Any
 
 import msgspec
 
 from synth.importers.attempt import entry
+from synth.importers.conversation import text_of
 from synth.importers.identity.known import benchmark_of
 from synth.importers.records import (
     Blamed,
@@ -23,17 +25,19 @@ from synth.importers.records import (
     by_record,
     is_object,
 )
+from synth.importers.research.speakers import agent_and_role, meant, plain, spelled
+from synth.importers.verdicts import verdict
 from synth.schemas import Conversation, Observation, Source, Turn
 
 _TERMINALS = ("computerterminal",)
-_PEOPLE = ("human", "user", "system", "")
-_IN_ROLE = re.compile(r"\A(?P<agent>[^()]*[^()\s])\s*\((?P<role>[^()]*)\)\s*\Z")
+_PEOPLE = ("human", "user", "userproxy", "system", "")
+_STEP = re.compile(r"\A(?:step)?\s*(\d+)(?:\.0+)?\Z", re.IGNORECASE)
 ROLE = "speaker_role"
 """Metric of the labels that say in which role an agent spoke."""
 
 
 class _Message(msgspec.Struct):
-    content: str | None = None
+    content: Any = None
     role: str = ""
     name: str | None = None
 
@@ -45,38 +49,36 @@ class _Message(msgspec.Struct):
     @property
     def by_terminal(self) -> bool:
         """Whether a terminal wrote it, however it is spelled."""
-        return _plain(self.named[0]) in _TERMINALS
+        return plain(self.named[0]) in _TERMINALS
 
     @property
-    def speaker(self) -> str | None:
-        """The agent that wrote it, None for the terminal and for people."""
-        agent = self.named[0]
-        is_person = self.name is None and agent.lower() in _PEOPLE
-        return None if is_person or self.by_terminal else agent
+    def agent(self) -> str | None:
+        """The agent that wrote it, as it is spelled there; None for the terminal and for people."""
+        named = self.named[0]
+        return None if plain(named) in _PEOPLE or self.by_terminal else named
 
 
-def agent_and_role(speaker: str) -> tuple[str, str | None]:
-    """`Orchestrator (-> WebSurfer)` is `Orchestrator`, who speaks as `-> WebSurfer`."""
-    found = _IN_ROLE.match(speaker)
-    return (found["agent"].strip(), found["role"].strip() or None) if found else (speaker, None)
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[\W_]+", "", name).lower()
-
-
-class _Run(msgspec.Struct):
+class _Run(msgspec.Struct, dict=True):
     history: list[_Message]
     question: str
-    mistake_agent: str
-    mistake_step: str | int
+    mistake_agent: str | None
+    mistake_step: str | int | float | None
     mistake_reason: str | None = None
-    is_correct: bool | None = None
-    is_corrected: bool | None = None
+    is_correct: Any = None
+    is_corrected: Any = None
     system_prompt: Object | str | None = None
     level: Any = None
     ground_truth: Any = None
     groundtruth: Any = None
+
+    @cached_property
+    def agents(self) -> dict[str, str]:
+        """The agents that spoke, as they were first spelled, by their plain names."""
+        return spelled(message.agent for message in self.history)
+
+    def speaker(self, message: _Message) -> str | None:
+        """The agent that wrote a message, by the one name that it has in this run."""
+        return None if message.agent is None else self.agents[plain(message.agent)]
 
 
 def recognises(value: Any) -> bool:
@@ -104,35 +106,38 @@ def _read(record: Record, settings: ImportSettings) -> Entry:
             "script": {} if answer is None else {"answer": answer},
             "difficulty": {} if run.level is None else {"level": run.level},
         },
-        marks=[_mistake(run), *_roles(run)],
-        passed=bool(run.is_correct if run.is_correct is not None else run.is_corrected),
+        marks=[*_mistake(run), *_roles(run)],
+        passed=bool(verdict(run.is_correct if run.is_correct is not None else run.is_corrected)),
     )
 
 
 FORMAT = by_record(recognises, _read)
 
 
-def _mistake(run: _Run) -> ImportedLabel:
-    """The label, at the turn of the message that it names. Raises `ValueError` for none."""
-    step, count = int(run.mistake_step), len(run.history)
+def _mistake(run: _Run) -> list[ImportedLabel]:
+    """The label, at the turn of the message that it names; none where nobody is blamed. Raises
+    `ValueError` for a message that is not there.
+    """
+    if run.mistake_agent is None and run.mistake_step is None:
+        return []
+    found, count = _STEP.match(str(run.mistake_step).strip()), len(run.history)
+    step = int(found[1]) if found else -1
     if not 0 <= step < count:
-        raise ValueError(f"mistake_step {step} of {count} messages")
+        raise ValueError(f"mistake_step {run.mistake_step} of {count} messages")
 
-    spoke = (one.speaker for one in run.history)
-    speakers = {_plain(one): one for one in spoke if one is not None}
     # the label may spell an agent otherwise than the history does, or name its role too
-    told = agent_and_role(run.mistake_agent)[0]
-    agent, reason = speakers.get(_plain(told), told), run.mistake_reason
-    speaker = run.history[step].speaker
+    speaker, reason = run.speaker(run.history[step]), run.mistake_reason
+    told = run.mistake_agent
+    agent = speaker if told is None else meant(told, run.agents, speaker)
     blamed = Blamed(message=step, agent=agent, speaker=speaker, reason=reason)
-    turn = sum(message.speaker is not None for message in run.history[:step])
+    turn = sum(message.agent is not None for message in run.history[:step])
     at = None if speaker is None else turn
-    return ImportedLabel("who_and_when.mistake", 1.0, at, blamed)
+    return [ImportedLabel("who_and_when.mistake", 1.0, at, blamed)]
 
 
 def _roles(run: _Run) -> list[ImportedLabel]:
     """In which roles agents spoke, by their turns."""
-    spoken = [one.named for one in run.history if one.speaker is not None]
+    spoken = [(run.speaker(one), one.named[1]) for one in run.history if one.agent is not None]
     return [
         ImportedLabel(ROLE, 1.0, turn, {"agent": agent, "role": role})
         for turn, (agent, role) in enumerate(spoken)
@@ -146,17 +151,22 @@ def _conversation(run: _Run) -> Conversation:
     heard: list[list[Observation]] = [[]]
 
     for message in run.history:
-        if message.speaker is not None:
+        if message.agent is not None:
             spoken.append(message)
             heard.append([])
             continue
 
         source = Source.ENVIRONMENT if message.by_terminal else Source.USER
         name = message.role if message.by_terminal and message.name is None else message.name
-        heard[-1].append(Observation(message.content or "", source, name=name))
+        heard[-1].append(Observation(text_of(message.content), source, name=name))
 
     turns = tuple(
-        Turn(at, one.content or "", observations=tuple(heard[at + 1]), agent=one.speaker)
+        Turn(
+            at,
+            text_of(one.content),
+            observations=tuple(heard[at + 1]),
+            agent=run.speaker(one),
+        )
         for at, one in enumerate(spoken)
     )
     prompt = run.system_prompt if isinstance(run.system_prompt, str) else None

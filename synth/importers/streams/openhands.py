@@ -28,6 +28,7 @@ from synth.importers.records import (
 )
 from synth.importers.streams.event_facts import EventFacts, recognised
 from synth.importers.streams.events import read_events
+from synth.importers.verdicts import was_not_evaluated
 
 
 def recognises(value: Any) -> bool:
@@ -67,8 +68,9 @@ FORMAT = Format(recognises, lambda records, settings: in_order(_runs(records)))
 
 
 def _flat(events: list[Any]) -> list[Any]:
-    """Events; older histories are pairs of an action and what was observed."""
-    return [one for event in events for one in (event if isinstance(event, list) else [event])]
+    """Events; older histories are pairs of an action and what was observed, if anything was."""
+    held = (event if isinstance(event, list) else [event] for event in events)
+    return [one for pair in held for one in pair if one is not None]
 
 
 def _run(record: Record) -> list[Entry]:
@@ -145,8 +147,7 @@ def _goal(about: Object) -> str | None:
 
 def _resolved(about: Object) -> bool | None:
     """The verdict of an evaluation, where its report stands in the record and it did not break."""
-    broke = ("report.error_eval", "test_result.report.error_eval", "test_result.error_eval")
-    if any(inside(about, path) is True for path in broke):
+    if was_not_evaluated(about):
         return None
     paths = (
         *("resolved", "report.resolved", "test_result.report.resolved"),

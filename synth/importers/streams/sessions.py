@@ -8,6 +8,7 @@ from typing import Any
 from synth.importers.attempt import count_labels, entry, in_order
 from synth.importers.chats.columns import names_of
 from synth.importers.chats.dialogue import dialogue
+from synth.importers.chats.record import stated_end
 from synth.importers.contexts.compaction import CONTINUED, in_places
 from synth.importers.records import (
     UNEXPECTED,
@@ -23,6 +24,7 @@ from synth.importers.records import (
     joined_record,
 )
 from synth.importers.streams.session_contexts import kept_branch, session_contexts
+from synth.importers.verdicts import claimed
 
 
 def recognises(value: Any) -> bool:
@@ -81,7 +83,8 @@ def _context(
         env=f"sts/{CONTINUED}" if continued else None,
         benchmark=first.get("benchmark") or None,
         split=first.get("split") or None,
-        passed=settings.passed(reward),
+        passed=claimed(first, first.get("success"), reward, settings),
+        end=stated_end(first.get("outcome")),
         reward=reward,
         model=next(models, None),
         marks=count_labels(conversation),

@@ -3,14 +3,11 @@ request with its response's keys beside it, or the API's own stored objects.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from synth.importers.chats.columns import chat_of, names_of, parsed
-from synth.importers.chats.envelopes import speaker_of
+from synth.importers.chats.columns import names_of
 from synth.importers.records import (
-    UNEXPECTED,
     Entry,
     Format,
     ImportSettings,
@@ -19,102 +16,16 @@ from synth.importers.records import (
     Records,
     Rejection,
     inside,
-    is_object,
 )
+from synth.importers.traces.bodies import has_no_answer, missing, request_and_response
 from synth.importers.traces.calls import ModelCall, conversations
-from synth.importers.traces.chunks import assembled
 from synth.importers.traces.sides import about, given, held_items, sent, with_usage
 
-_REQUESTS = ("request", "req", "input", "inputs", "kwargs", "request_body", "requestBody", "params")
-_BODIES = ("body", "inputBodyJson", "outputBodyJson")
-"""Where a side's envelope has it: HTTP, Bedrock's log of invocations."""
-_RESPONSES = (
-    *("response", "res", "output", "outputs", "completion", "response_body", "responseBody"),
-    *("result", "reply"),
-)
 _SESSIONS = ("conversation_id", "session_id", "thread_id", "sessionId", "conversationId")
 EDITED_MASK = "edited_context"
 """Mask of answers to less than what the request shows: some of it was taken out on the way."""
 _REMEMBERED = 10_000
 """Answers of the Responses API that later ones may go on with."""
-
-
-def request_and_response(value: Any) -> tuple[Object, Object] | None:
-    """Both sides of a record; None where one of them is missing."""
-    if not isinstance(value, dict):
-        return None
-
-    request = answers_of(next((value[key] for key in _REQUESTS if _asks(value.get(key))), None))
-    if not _asks(request):
-        request = value if _asks(value) else None
-    told = answers_of(next((value[key] for key in _RESPONSES if value.get(key)), None))
-    response = told if is_answered(told) else _plain_answer(request, told)
-    if response is None:
-        response = value if is_answered(value) else None
-
-    if response is None or request is None:
-        return None
-    return (request, response) if request is not response or _is_stored(value) else None
-
-
-def _plain_answer(request: Any, told: Any) -> Object | None:
-    """The answer that logs keep as a text or as one message, where the request waits for one."""
-    waiting = chat_of(request) if isinstance(request, dict) else None
-    if waiting is None or speaker_of(waiting[-1]) == "assistant":
-        return None
-    if isinstance(told, list) and len(told) == 1:
-        told = told[0]
-    if isinstance(told, str) and told:
-        return {"role": "assistant", "content": told}
-    return told if isinstance(told, dict) and speaker_of(told) == "assistant" else None
-
-
-def answers_of(value: Any) -> Any:
-    """A side without its envelope: `{status_code, body}`, or JSON text; a stream as the answer that
-    it adds up to.
-    """
-    value = _whole(parsed(value))
-    held = (value.get(key) for key in _BODIES) if isinstance(value, dict) else ()
-    body = _whole(parsed(next((one for one in held if one is not None), None)))
-    return body if isinstance(body, dict) else value
-
-
-def _whole(value: Any) -> Any:
-    # a stream that cannot be put together is no answer
-    with suppress(ValueError, *UNEXPECTED):
-        return assembled(value)
-    return None
-
-
-def _asks(value: Any) -> bool:
-    value = answers_of(value)
-    if not isinstance(value, dict):
-        return False
-    if isinstance(value.get("contents"), list) or chat_of(value) is not None:
-        return True
-    items = value.get("input")
-    return isinstance(items, str | list) and ("model" in value or "output" in value)
-
-
-def is_answered(value: Any) -> bool:
-    """Whether a value is a response of one of the APIs."""
-    if not isinstance(value, dict):
-        return False
-    if any(isinstance(value.get(key), list) for key in ("choices", "candidates")):
-        return True
-    if is_object(inside(value, "output.message"), "content", role=str):  # Converse
-        return True
-    if value.get("object") == "response" and isinstance(value.get("output"), list):
-        return True
-    is_message = value.get("role") == "assistant" and "content" in value
-    return is_message and ("stop_reason" in value or "tool_calls" in value or "model" in value)
-
-
-def _is_stored(value: Object) -> bool:
-    """Whether one object holds both sides: a stored response with its input, or a chat with
-    choices.
-    """
-    return "choices" in value or "candidates" in value or value.get("object") == "response"
 
 
 def _is_responses(value: Any) -> bool:
@@ -128,7 +39,7 @@ def _is_responses(value: Any) -> bool:
 
 
 def _is_any(value: Any) -> bool:
-    return request_and_response(value) is not None
+    return request_and_response(value) is not None or has_no_answer(value)
 
 
 class _LogReader:
@@ -152,7 +63,7 @@ class _LogReader:
             )
             return
         if sides is None:
-            yield record.rejected("bad_record", _missing(value))
+            yield record.rejected("bad_record", missing(value))
             return
 
         request, response = sides
@@ -166,6 +77,9 @@ class _LogReader:
             return
 
         answers = _thinned(given(response), response)
+        if not any(answers):
+            yield record.rejected("no_turns", missing(value, "an answer that says nothing"))
+            return
         session = next(filter(None, map(partial(_session, value, request), _SESSIONS)), None)
         for place, answer in enumerate(answers):
             part = record if len(answers) == 1 else record.part(f"choices/{place}", answer)
@@ -209,16 +123,6 @@ def _session(value: Object, request: Object, key: str) -> str | None:
         if isinstance(found, str) and found:
             return found
     return None
-
-
-def _missing(value: Any) -> str:
-    places = ("error", "response.error", "errorCode", "errorMessage")
-    error = next(filter(None, (inside(value, place) for place in places)), None)
-    if error or is_object(inside(value, "response.body"), "error"):
-        return "a call that failed: no answer of the model"
-    if is_object(value, "custom_id", response=dict):
-        return "the output of a batch holds no requests: join them by custom_id first"
-    return "not a request with its response"
 
 
 def _read(name: str) -> Callable[[Records, ImportSettings], Iterator[Entry]]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from synth.importers.chats.columns import parsed
+from synth.importers.chats.columns import opened, parsed
 from synth.importers.chats.tools import tools_of
 from synth.importers.records import (
     Entry,
@@ -18,7 +18,7 @@ from synth.importers.records import (
     is_object,
 )
 from synth.importers.traces.calls import ModelCall, conversations
-from synth.importers.traces.sides import given, sent, with_usage
+from synth.importers.traces.sides import given, sent, unanswered, with_usage
 
 _TYPES = [
     "GENERATION",
@@ -56,16 +56,19 @@ def _calls(record: Record) -> Iterator[ModelCall | Rejection]:
             yield from _call(part, value)
 
 
-def _call(record: Record, trace: Object) -> Iterator[ModelCall]:
+def _call(record: Record, trace: Object) -> Iterator[ModelCall | Rejection]:
     """A generation as a call; all else that a trace holds is within the messages of one."""
     value = record.value
     if value.get("type") != "GENERATION":
         return
 
-    asked, parameters = parsed(value.get("input")), parsed(value.get("modelParameters"))
+    asked, parameters = opened(value.get("input")), parsed(value.get("modelParameters"))
     answers = given(value.get("output"))
-    if not answers:
+    if not any(answers):
+        failed = value.get("level") == "ERROR"
+        yield record.rejected("no_content", unanswered(failed))
         return
+    asked, listed = _without_tools(asked)
 
     trace_id = next((value[key] for key in _TRACE if value.get(key)), trace.get("id"))
     session = trace.get("sessionId") or value.get("sessionId") or trace_id
@@ -78,12 +81,22 @@ def _call(record: Record, trace: Object) -> Iterator[ModelCall]:
         given=with_usage(answers[0], parsed_usage(usage)),
         group=str(session) if session else None,
         order=value.get("startTime") or value.get("start_time"),
-        tools=tools_of(inside(asked, "tools") or ()),
+        tools=tools_of(inside(asked, "tools") or listed),
         model=model if isinstance(model, str) else None,
         sampling=parameters if isinstance(parameters, dict) else {},
         names=tuple(str(one) for one in names if one),
         marks=list(_scores(trace)) if trace else [],
     )
+
+
+def _without_tools(asked: Any) -> tuple[Any, list[Any]]:
+    """The request without the schemas of tools that LangChain's handler puts among its messages,
+    and these.
+    """
+    if not isinstance(asked, list):
+        return asked, []
+    tools = [one for one in asked if is_object(inside(one, "content"), "function", type=str)]
+    return [one for one in asked if one not in tools], [one["content"] for one in tools]
 
 
 def parsed_usage(value: Object) -> Object:

@@ -19,7 +19,7 @@ from synth.importers.records import (
 )
 from synth.importers.traces.calls import ModelCall, conversations
 from synth.importers.traces.notes import TraceNote
-from synth.importers.traces.sides import given, sent, with_usage
+from synth.importers.traces.sides import given, sent, unanswered, with_usage
 
 
 def recognises(value: Any) -> bool:
@@ -49,11 +49,12 @@ def _calls(record: Record) -> Iterator[ModelCall | TraceNote | Rejection]:
         yield from _whole(record)
 
 
-def _call(record: Record) -> Iterator[ModelCall]:
+def _call(record: Record) -> Iterator[ModelCall | Rejection]:
     value = record.value
     outputs = parsed(value.get("outputs")) or {}
     answers = given(outputs)
-    if not answers:
+    if not any(answers):
+        yield record.rejected("no_content", unanswered(value.get("error")))
         return
 
     asked = parsed(value.get("inputs")) or {}

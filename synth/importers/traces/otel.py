@@ -23,10 +23,15 @@ from synth.importers.records import (
 from synth.importers.traces.calls import ModelCall, conversations, used
 from synth.importers.traces.evaluations import evaluated
 from synth.importers.traces.notes import TraceNote
+from synth.importers.traces.span_messages import (
+    ANSWERS,
+    CONVENTIONS,
+    DETAILS,
+    messages_of_call,
+)
 from synth.importers.traces.spans import TraceSpan, is_spans, spans
 
 _CHAT = ("chat", "text_completion", "generate_content", "completion", "responses")
-_EVENT_ROLES = {"system", "user", "assistant", "tool"}
 _SAMPLING = ("temperature", "top_p", "max_tokens", "seed", "top_k")
 
 
@@ -39,10 +44,9 @@ def _calls(record: Record) -> Iterator[ModelCall | TraceNote | Rejection]:
         if not _is_call(span):
             continue
 
-        before, answer = _messages(span)
+        before, answer = messages_of_call(span)
         if not answer:
-            told = "a call without its messages: the exporter captured no content"
-            yield span.record.rejected("no_content", f"span {span.name!r}: {told}")
+            yield span.record.rejected("no_content", f"span {span.name!r}: {_why_none(span)}")
             continue
 
         about = span.attributes
@@ -67,6 +71,14 @@ def _calls(record: Record) -> Iterator[ModelCall | TraceNote | Rejection]:
         )
 
 
+def _why_none(span: TraceSpan) -> str:
+    """Why a call has no answer."""
+    code = inside(span.record.value, "status.code") or span.record.value.get("status_code")
+    if inside(span.attributes, "error.type") or str(code).upper().endswith(("ERROR", "2")):
+        return "a call that failed: no answer of the model"
+    return "a call without its messages: the exporter captured no content"
+
+
 def _is_call(span: TraceSpan) -> bool:
     about = span.attributes
     kind = str(inside(about, "openinference.span.kind") or inside(span.record.value, "span_kind"))
@@ -76,95 +88,10 @@ def _is_call(span: TraceSpan) -> bool:
         return str(inside(about, "gen_ai.operation.name")) in _CHAT
     if inside(about, "ai.prompt.messages") is not None:  # Vercel's, of each single step
         return inside(about, "ai.response") is not None and "do" in span.name
-    paths = ("gen_ai.completion", "gen_ai.output.messages", "llm.output_messages")
+    paths = ("gen_ai.output.messages", *(answered for _, answered in CONVENTIONS))
     if any(inside(about, path) is not None for path in paths):
         return True
-    return any(name in _ANSWERS or name.endswith(_DETAILS) for name, _ in span.events)
-
-
-def _messages(span: TraceSpan) -> tuple[list[Any], list[Any]]:
-    """What was sent and what came back, under whichever convention has both or one."""
-    about = span.attributes
-    details = [one for name, one in span.events if name.endswith(_DETAILS)]
-
-    for one in (about, *details):
-        back = _listed(inside(one, "gen_ai.output.messages"))
-        if back:
-            return _listed(inside(one, "gen_ai.input.messages")), back
-
-    for asked, answered in _CONVENTIONS:
-        back = _listed(inside(about, answered))
-        if back:
-            return _listed(inside(about, asked)), back
-
-    if inside(about, "ai.response") is not None:
-        calls = parsed(inside(about, "ai.response.toolCalls"))
-        text = inside(about, "ai.response.text")
-        back = [{"role": "assistant", "content": text, "tool_calls": calls}]
-        return _listed(inside(about, "ai.prompt.messages")), back if text or calls else []
-
-    return _from_events(span)
-
-
-_DETAILS = "inference.operation.details"
-_ANSWERS = ("gen_ai.choice", "gen_ai.content.completion")
-_CONVENTIONS = (
-    ("llm.input_messages", "llm.output_messages"),
-    ("gen_ai.prompt", "gen_ai.completion"),
-)
-
-
-def _from_events(span: TraceSpan) -> tuple[list[Any], list[Any]]:
-    """The messages of a span whose events are its messages."""
-    before, back = [], []
-    for name, told in map(_opened, span.events):
-        role = name.removeprefix("gen_ai.").removesuffix(".message")
-        if name == "gen_ai.choice":
-            message = parsed(told.get("message")) or told
-            back += [message if isinstance(message, dict) else {"content": message}]
-        elif name.startswith("gen_ai.") and role in _EVENT_ROLES:
-            calls = parsed(told.get("tool_calls"))
-            message = {"role": role} | told | ({"tool_calls": calls} if calls else {})
-            if role == "tool" and "id" in told:
-                message["tool_call_id"] = told["id"]
-            before.append(message)
-        elif name == "gen_ai.content.prompt":
-            before += _listed(inside(told, "gen_ai.prompt"))
-        elif name == "gen_ai.content.completion":
-            back += _listed(inside(told, "gen_ai.completion"))
-
-    return before, back[:1]
-
-
-def _opened(event: tuple[str, Object]) -> tuple[str, Object]:
-    """An event with what its content says, where that is JSON text of its own."""
-    name, told = event
-    content = parsed(inside(told, "gen_ai.event.content"))
-    return name, told | content if isinstance(content, dict) else told
-
-
-def _listed(value: Any) -> list[Any]:
-    """Messages out of an attribute: a list, or its JSON text."""
-    value = parsed(value)
-    found = value if isinstance(value, list) else [value] if isinstance(value, dict) else []
-    return [_message(one) for one in found]
-
-
-def _message(value: Any) -> Any:
-    """A message with its content where the others have it."""
-    value = parsed(value)
-    message = value.get("message", value) if isinstance(value, dict) else value
-    if not isinstance(message, dict):
-        return message
-
-    contents = message.get("contents")
-    if isinstance(contents, list):  # OpenInference's parts
-        parts = [one.get("message_content", one) for one in contents if isinstance(one, dict)]
-        message = message | {"content": parts}
-    content = message.get("content")
-    if isinstance(content, str) and content.startswith("[{") and '"type"' in content:
-        message = message | {"content": parsed(content)}  # OpenLLMetry writes parts as text
-    return message
+    return any(name in ANSWERS or name.endswith(DETAILS) for name, _ in span.events)
 
 
 def _system(about: Object) -> Any:
@@ -179,7 +106,8 @@ def _system(about: Object) -> Any:
 def _tools(about: Object) -> tuple[Object, ...]:
     paths = ("gen_ai.tool.definitions", "llm.tools", "llm.request.functions", "ai.prompt.tools")
     found = next((one for path in paths if (one := inside(about, path)) is not None), None)
-    found = parsed(found)
+    invoked = parsed(inside(about, "llm.invocation_parameters"))
+    found = parsed(found) or inside(invoked, "tools", list)
     listed = [one.get("tool", one) if isinstance(one, dict) else parsed(one) for one in found or ()]
     for one in listed:
         if isinstance(one, dict) and isinstance(one.get("parameters"), str):

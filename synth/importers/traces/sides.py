@@ -6,7 +6,7 @@ from typing import Any
 
 from synth.importers.agents.response_items import ITEM_TYPES, ResponseItems, are_items
 from synth.importers.attempt import End, end_of
-from synth.importers.chats.columns import is_chat, parsed
+from synth.importers.chats.columns import is_chat, opened
 from synth.importers.chats.dialogue import dialogue
 from synth.importers.chats.tools import tools_in_items, tools_of
 from synth.importers.chats.words import ENDS
@@ -32,13 +32,13 @@ def sent(value: Any, history: list[Object] | None = None) -> list[Object]:
     """The messages that a request holds, in a builder's form, behind a `history` where it goes on
     with one. Empty where it holds none. Raises `ValueError`.
     """
-    value = parsed(value)
+    value = opened(value)
     system: Any = None
     if isinstance(value, dict):
         system = next((value[key] for key in _SYSTEM if value.get(key)), None)
         if is_object(system, parts=list):
             system = system["parts"]
-        value = parsed(next((value[key] for key in _SENT if value.get(key) is not None), None))
+        value = opened(next((value[key] for key in _SENT if value.get(key) is not None), None))
         if is_object(value, messages=list):
             return sent(value if system is None else {"system": system} | value, history)
 
@@ -63,7 +63,7 @@ def given(value: Any) -> list[list[Object]]:
     """The answers that a response holds, each as messages: several where several were asked for.
     Raises `ValueError`.
     """
-    value = parsed(value)
+    value = opened(value)
     if isinstance(value, str):
         return (
             [dialogue([{"role": "assistant", "content": value}], actions=False).messages]
@@ -76,7 +76,7 @@ def given(value: Any) -> list[list[Object]]:
         return []
 
     key = next((key for key in _GIVEN if value.get(key)), None)
-    held = parsed(value[key]) if key is not None else None
+    held = opened(value[key]) if key is not None else None
     if key == "choices" and isinstance(held, list):
         told = (one.get("message") or one.get("delta") or one for one in held)
         return [[*executed(one), *resting_on(_one(one), value)] for one in told]
@@ -93,6 +93,11 @@ def given(value: Any) -> list[list[Object]]:
         last = held[-1:] if is_chat(held) else []
         return [dialogue(last, actions=False).messages] if last else []
     return [_one(value)] if "content" in value or "tool_calls" in value or "kwargs" in value else []
+
+
+def unanswered(failed: Any) -> str:
+    """Why a call has no answer."""
+    return f"a call that {'failed' if failed else 'has no output'}: no answer of the model"
 
 
 def _one(message: Any) -> list[Object]:
@@ -113,7 +118,8 @@ def held_items(value: Any) -> list[Object] | None:
     """The messages of a request to the Responses API whose own input holds what the model answered,
     or of such an input alone: a conversation that was kept as the client sent it.
     """
-    items = value.get("input") if is_object(value, input=list) else None
+    is_alone = not (isinstance(value, dict) and value.get("output"))
+    items = value.get("input") if is_object(value, input=list) and is_alone else None
     if isinstance(value, list) and are_items(value):
         items = value
     if not items or not (_is_items(items) or is_chat(items)):

@@ -69,7 +69,7 @@ def spans(record: Record) -> Iterator[TraceSpan]:
 
 def _body(value: Any) -> Object:
     """What a record of a log says: typed as attributes are, plain, or as JSON text."""
-    is_typed = isinstance(value, dict) and any(key.endswith("Value") for key in value)
+    is_typed = isinstance(value, dict) and any(key.endswith(("Value", "_value")) for key in value)
     told = parsed(_typed(value) if is_typed else value)
     return nested(plain(told)) if isinstance(told, dict | list) else {"content": told}
 
@@ -93,7 +93,8 @@ def _found(value: Any, place: str) -> Iterator[tuple[str, Object, Object]]:
 
 def _span(record: Record, value: Object, shared: Object) -> TraceSpan:
     flat = {key: one for key, one in value.items() if str(key).startswith("attributes.")}
-    attributes = shared | plain(value.get("attributes") or {})
+    told = parsed(value.get("attributes"))  # Phoenix's API gives them as JSON text
+    attributes = shared | (plain(told) if isinstance(told, dict | list) else {})
     attributes |= {key.removeprefix("attributes."): one for key, one in flat.items()}
     trace = (
         value.get("traceId")
@@ -129,6 +130,8 @@ def plain(attributes: Any) -> Object:
 def _typed(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
+    # protobuf's own names: string_value for stringValue
+    value = {re.sub("_v", "V", key): one for key, one in value.items()}
     if "intValue" in value:
         return int(value["intValue"])
     if is_object(value.get("arrayValue"), values=list):

@@ -15,7 +15,7 @@ from synth.importers.records import (
     inside,
     is_object,
 )
-from synth.importers.traces.api_logs import answers_of, is_answered
+from synth.importers.traces.bodies import answers_of, is_answered
 from synth.importers.traces.calls import ModelCall, conversations
 from synth.importers.traces.notes import TraceNote
 from synth.importers.traces.sides import about, given, sent, with_usage
@@ -45,7 +45,7 @@ def _calls(record: Record) -> Iterator[ModelCall | TraceNote | Rejection]:
 def _call(record: Record, names: tuple[str, str]) -> Iterator[ModelCall]:
     """The call of a model; of an op of the program, its messages with its answer."""
     value = record.value
-    asked, told = parsed(value.get("inputs")), answers_of(parsed(value.get("output")))
+    asked, told = parsed(value.get("inputs")), answers_of(value.get("output"))
     is_call = is_answered(told)
     if not isinstance(asked, dict) or not (is_call or chat_of(asked)):
         return

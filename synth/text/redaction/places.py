@@ -59,9 +59,9 @@ def _json_of(kind: Any) -> Visit:
 
 _TEXTS = table(
     {
-        Trajectory: "turns:turn system_prompt:system tools:tools opening:opening guidance:guidance "
+        Trajectory: "system_prompt:system tools:tools opening:opening turns:turn guidance:guidance "
         "fault_detail:fault check_result:check sampling:sampling",
-        Turn: "tool_calls:call observations:observation content:content thought:thought raw:raw",
+        Turn: "thought:thought content:content tool_calls:call observations:observation raw:raw",
         ToolCall: "name:name arguments:arguments",
         Observation: "wording planted:planted content",
         Wording: "turned_down:turned_down scripted:scripted",
@@ -74,7 +74,9 @@ _TEXTS = table(
         "sampling": _json_of(dict[str, Any]),
     },
 )
-"""In the order of the places."""
+"""In the order of the places, that is, in which they are read: so stand-ins are numbered by what
+stands before them, and trials that share a prompt share it also after it.
+"""
 _LABELS = table(
     {
         Trajectory: "policy role model weights_id opening_state_key user_model source benchmark "

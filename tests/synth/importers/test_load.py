@@ -136,7 +136,7 @@ def test_packed_files_are_known_by_content_and_have_the_ids_of_unpacked_ones(
         ("9" * 5000, "not_json"),
         ('{"messages": [{"role": "assistant", "content": "x"}], "reward": 1e999}', "bad_record"),
         ('{"messages": [{"role": "assistant", "content": "x"}], "tools": "{"}', "bad_record"),
-        ('{"messages": [{"role": "assistant", "content": "x"}], "outcome": "great"}', "bad_record"),
+        ('{"messages": [{"role": "assistant", "content": "x"}], "reward": "much"}', "bad_record"),
     ],
 )
 def test_a_broken_line_is_one_rejection_and_the_others_come_in(

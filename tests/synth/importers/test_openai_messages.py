@@ -69,6 +69,18 @@ def test_a_bare_list_of_messages_is_a_chat(tmp_path: Path) -> None:
         ({"success": False, "reward": 1.0}, "failure"),
         ({"outcome": "failure", "success": True}, "failure"),
         ({"outcome": "unknown", "reward": 1}, "unknown"),
+        ({"outcome": "Resolved"}, "success"),
+        ({"reward": True}, "success"),
+        ({"reward": "0.5"}, "failure"),
+        ({"is_correct": True}, "success"),
+        ({"correct": False, "reward": 1}, "failure"),
+        ({"correct": "B"}, "unknown"),
+        ({"label": True}, "unknown"),
+        ({"outcome": "pass", "reward": 0}, "success"),
+        ({"outcome": "escalated", "reward": 1}, "success"),
+        ({"outcome": "booked"}, "unknown"),
+        ({"outcome": "truncated"}, "truncated"),
+        ({"outcome": "invalid", "reward": 1}, "invalid"),
     ],
 )
 def test_the_outcome_is_what_the_record_claims_or_unknown(

@@ -142,6 +142,63 @@ def test_the_blamed_agent_is_the_one_that_spoke_however_it_is_spelled(
 
 
 @pytest.mark.parametrize(
+    ("speaker", "agent", "role"),
+    [
+        ("Orchestrator (-> Assistant (coder))", "Orchestrator", "-> Assistant (coder)"),
+        ("Orchestrator (termination condition)", "Orchestrator", "termination condition"),
+        ("Orchestrator(-> WebSurfer):", "Orchestrator", "-> WebSurfer"),
+        ("Orchestrator -> WebSurfer", "Orchestrator", "-> WebSurfer"),
+        ("Orchestrator → WebSurfer", "Orchestrator", "→ WebSurfer"),
+        ("Orchestrator [thought]", "Orchestrator", "thought"),
+        ("Coder (v2) (thought)", "Coder", "(v2) (thought)"),
+        ("Web-Surfer", "Web-Surfer", None),
+    ],
+)
+def test_a_role_is_told_from_its_agent_however_it_is_written(
+    tmp_path: Path, speaker: str, agent: str, role: str | None
+) -> None:
+    history = [{"content": "q", "role": "human"}, {"content": "go", "role": speaker}]
+    told = blame(history=history, mistake_step="1", mistake_agent=speaker)
+    ((found,), _) = load(tmp_path, told)
+    assert [turn.agent for turn in found.trajectory.turns] == [agent]
+    assert found.marks[0].blamed == agent
+    roles = [mark.detail for mark in found.marks if mark.metric == "speaker_role"]
+    assert roles == ([] if role is None else [{"agent": agent, "role": role}])
+
+
+def test_an_agent_that_is_spelled_in_two_ways_is_one_agent(tmp_path: Path) -> None:
+    names = ["human", "Orchestrator (thought)", "web_surfer", "orchestrator", "WebSurfer"]
+    history = [{"content": "x", "role": name} for name in names]
+    told = blame(history=history, mistake_step=4.0, mistake_agent="Web Surfer")
+    ((found,), _) = load(tmp_path, told)
+    agents = ["Orchestrator", "web_surfer", "Orchestrator", "web_surfer"]
+    assert [turn.agent for turn in found.trajectory.turns] == agents
+    assert (found.marks[0].blamed, found.marks[0].turn) == ("web_surfer", 3)
+
+
+def test_of_several_blamed_agents_the_one_that_speaks_at_the_step_is_meant(tmp_path: Path) -> None:
+    ((found,), _) = load(tmp_path, blame(mistake_agent="Planner, checker", mistake_step="2"))
+    assert found.marks[0].blamed == "Checker"
+
+
+@pytest.mark.parametrize("person", ["human", "User", "UserProxy", "user_proxy (input)"])
+def test_people_are_no_agents_whichever_field_names_them(tmp_path: Path, person: str) -> None:
+    history = [
+        {"content": "q", "role": "user", "name": person},
+        {"content": [{"type": "text", "text": "go"}], "role": "assistant", "name": "Planner"},
+    ]
+    told = blame(history=history, mistake_step="step 1", mistake_agent="planner")
+    ((found,), _) = load(tmp_path, told | {"is_correct": "False"})
+    assert [(turn.agent, turn.content) for turn in found.trajectory.turns] == [("Planner", "go")]
+    assert found.trajectory.outcome == "failure"
+
+
+def test_a_run_that_nobody_has_judged_comes_in_without_a_label(tmp_path: Path) -> None:
+    ((found,), _) = load(tmp_path, blame(mistake_step=None, mistake_agent=None))
+    assert (found.trajectory.outcome, found.marks) == ("failure", ())
+
+
+@pytest.mark.parametrize(
     "broken",
     [*({"mistake_step": s} for s in ("3", "-1", "two")), {"history": ["x"]}, {"question": 1}],
 )

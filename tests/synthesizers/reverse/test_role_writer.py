@@ -29,6 +29,7 @@ from tests.synthesizers.reverse.shelf_world import NAME, call
 
 pytestmark = pytest.mark.slow
 
+SHED = "tests.synthesizers.reverse.shed_world"
 WORLD = f"{NAME.partition(':')[0]}:NO_RULES"
 
 
@@ -70,6 +71,22 @@ def test_a_model_writes_the_goals_and_what_it_said_is_kept(tmp_path: Path) -> No
             "SELECT count(*), min(role), min(purpose), sum(prompt_tokens) > 0 FROM replies_all"
         ).fetchall()
     assert found == (asked, "writer", "write_goal", True)
+
+
+def test_a_class_whose_expert_plays_gold_gets_tasks_of_which_nobody_read_the_goal(
+    tmp_path: Path,
+) -> None:
+    with ChatServer(writes) as server:
+        flow = written_flow(server.url).model_dump(mode="json")
+        flow |= {"env": {"name": f"{SHED}:Shed", "tasks": 2}}
+        _, reports, _ = run_flow(Flow.model_validate(flow), str(tmp_path / "run"))
+    assert reports["reverse_task"]["details"]["faults"] == {}
+    tests = [
+        one.difficulty["tests"] for one in tasks_of(tmp_path / "run").values() if one.difficulty
+    ]
+    assert len(tests) == reports["reverse_task"]["verified"] > 0
+    assert {one["T8"]["passed"] for one in tests} == {None}
+    assert all(one["T4"]["passed"] for one in tests)
 
 
 def bare_flow(url: str) -> Flow:

@@ -193,6 +193,54 @@ def test_an_inline_thought_becomes_one_and_the_text_as_written_is_kept(tmp_path:
     assert (turn.thought, turn.content, turn.raw) == ("Where?", "In Graz.", text)
 
 
+def test_rows_for_geminis_tuning_are_read_with_their_system_prompt(tmp_path: Path) -> None:
+    row = {
+        "systemInstruction": {"role": "system", "parts": [{"text": SYSTEM}]},
+        "contents": [
+            {"role": "user", "parts": [{"text": ASKED}]},
+            {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {"a": 1}}}]},
+            {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {"x": 1}}}]},
+            {"role": "model", "parts": [{"text": TOLD}]},
+        ],
+        "tools": [{"functionDeclarations": [{"name": "f", "parameters": PARAMETERS}]}],
+    }
+    ((found,), bad) = read_lines(tmp_path, [row])
+    assert bad == []
+    assert outline(found) == [
+        ("system", SYSTEM),
+        ("user", ASKED),
+        ("text", None),
+        ("call", "f", {"a": 1}),
+        ("tool", '{"x": 1}', 0),
+        ("text", TOLD),
+    ]
+    assert [one["function"]["name"] for one in found.trajectory.tools] == ["f"]
+
+
+def test_a_thought_that_the_prompt_opened_is_one(tmp_path: Path) -> None:
+    chat = [*CHAT[:-1], CHAT[-1] | {"content": f"Graz, then.\n</think>\n\n{TOLD}"}]
+    ((found,), _) = read_document(tmp_path, {"messages": chat})
+    last = found.trajectory.turns[-1]
+    assert (last.content, last.thought) == (TOLD, "Graz, then.")
+    assert last.raw == chat[-1]["content"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "See <think>this</think> there",
+        "no tags",
+        "<think>broken off",
+        "The tag </think> ends a thought.",
+    ],
+)
+def test_tags_in_the_middle_of_an_answer_are_its_words(tmp_path: Path, text: str) -> None:
+    ((found,), _) = read_document(
+        tmp_path, {"messages": [*CHAT[:-1], CHAT[-1] | {"content": text}]}
+    )
+    assert (found.trajectory.turns[-1].content, found.trajectory.turns[-1].thought) == (text, None)
+
+
 def test_parallel_calls_are_one_turn_and_each_answer_finds_its_own(tmp_path: Path) -> None:
     calls = [
         {"id": f"c{n}", "type": "function", "function": {"name": "f", "arguments": {"n": n}}}
@@ -212,6 +260,64 @@ def test_parallel_calls_are_one_turn_and_each_answer_finds_its_own(tmp_path: Pat
         ("tool", "two", 1),
         ("tool", "one", 0),
     ]
+
+
+@pytest.mark.parametrize("written", [repr(CALL), json.dumps([CALL]), repr([CALL])])
+def test_a_call_as_python_prints_it_is_a_call(tmp_path: Path, written: str) -> None:
+    messages = [one | {} for one in SHAREGPT["conversations"]]
+    messages[2]["value"] = written
+    ((found,), _) = read_document(tmp_path, {"conversations": messages})
+    assert outline(found) == OUTLINE
+
+
+@pytest.mark.parametrize("written", ["I would call {f}", "{'name': find}", "[" * 9000])
+def test_words_under_the_role_of_a_call_stay_words(tmp_path: Path, written: str) -> None:
+    told = {"from": "function_call", "value": written}
+    ((found,), _) = read_document(
+        tmp_path, {"conversations": [*SHAREGPT["conversations"][:2], told]}
+    )
+    assert [(turn.content, turn.tool_calls) for turn in found.trajectory.turns] == [(written, ())]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "mask"),
+    [
+        ("mask", True, "not_trained"),
+        ("mask", False, None),
+        ("loss", False, "not_trained"),
+        ("loss", 0.0, None),  # a measured one
+        ("loss", True, None),
+        ("train", False, "not_trained"),
+        ("trainable", False, "not_trained"),
+        ("mask", "x", None),
+    ],
+)
+def test_an_answer_that_its_source_does_not_train_on_carries_no_loss(
+    tmp_path: Path, key: str, value: Any, mask: str | None
+) -> None:
+    chat = [*CHAT[:-1], CHAT[-1] | {key: value}]
+    ((found,), _) = read_document(tmp_path, {"messages": chat})
+    assert [turn.mask for turn in found.trajectory.turns] == [None, mask]
+    assert outline(found) == OUTLINE
+
+
+@pytest.mark.parametrize(
+    ("key", "thought", "kept"),
+    [
+        ("thought", "I look it up.", None),
+        ("thought", "I look it up. Then I tell.", "I look it up. Then I tell."),
+        ("reasoning_content", "I look it up.", "I look it up."),
+    ],
+)
+def test_a_thought_that_the_answer_says_too_is_said_once(
+    tmp_path: Path, key: str, thought: str, kept: str | None
+) -> None:
+    chat = [*CHAT[:2], CHAT[2] | {"content": "I look it up.\n", key: thought}, *CHAT[3:]]
+    ((found,), _) = read_document(tmp_path, {"messages": chat})
+    assert (found.trajectory.turns[0].content, found.trajectory.turns[0].thought) == (
+        "I look it up.\n",
+        kept,
+    )
 
 
 def test_arguments_that_are_no_json_are_kept_to_the_byte(tmp_path: Path) -> None:
@@ -255,6 +361,12 @@ def test_a_target_of_another_chat_is_no_verdict_and_refuses_nothing(
         ({"exit_status": "exit_context", "resolved": False}, "truncated"),
         ({"exit_status": "submitted (exit_cost)"}, "truncated"),
         ({"model_patch": "x"}, "unknown"),
+        ({"test_result": {"report": {"resolved": True}}}, "success"),
+        ({"report": {"resolved": False}}, "failure"),
+        ({"report": {"resolved": False, "error_eval": True}}, "unknown"),
+        ({"stop_reason": "max_turns", "resolved": False}, "truncated"),
+        ({"stop_reason": "end_turn", "resolved": True}, "success"),
+        ({"exit_status": "RuntimeError", "resolved": False}, "invalid"),
     ],
 )
 def test_a_swe_log_has_its_own_verdict(

@@ -25,12 +25,13 @@ from tests.synth.importers.shapes.dialogues import CHAT, OUTLINE, TOOL, outline
         ({"instance_id": "a", "resolved": True}, "--labels"),
         ({"id": 1, "dialog_turns": CHAT}, "--column messages=dialog_turns"),
         ({"id": 1, "data": {"talk": CHAT}}, "--column messages=data.talk"),
-        ({"mesages": [1]}, "--column messages=KEY"),
+        ({"mesages": [1]}, "--column messages=mesages"),
         ({"instruction": "a", "output": "b"}, "Alpaca"),
-        ({"custom_id": "1", "response": {"body": {}}}, "custom_id"),
+        ({"custom_id": "1", "response": {"body": {}}}, "file of their requests"),
+        ({"custom_id": "1", "result": {"message": {}}}, "file of their requests"),
         (
             {"custom_id": "1", "result": {"type": "succeeded", "message": {"content": "x"}}},
-            "join them by custom_id",
+            "file of their requests",
         ),
         ({"custom_id": "1", "result": "pass"}, "--labels"),
         (
@@ -38,6 +39,21 @@ from tests.synth.importers.shapes.dialogues import CHAT, OUTLINE, TOOL, outline
             "output file",
         ),
         ({"text": "words"}, "plain text"),
+        ({"text": "### Human: hi\n### Assistant: yo"}, "speakers in them"),
+        ({"chosen": "\n\nHuman: hi", "rejected": "\n\nHuman: no"}, "speakers in them"),
+        ({"prompt": CHAT[:2], "reward_model": {}}, "asks and nothing answers"),
+        ({"object": "response", "output": [CHAT[-1]]}, "without what was sent"),
+        (
+            {"object": "list", "data": [{"object": "chat.completion", "choices": [1]}]},
+            "without what was sent",
+        ),
+        ({"question": "a", "answer": "b"}, "question and an answer"),
+        ({"messages": [{"sender_id": 1}]}, "list of object with 'sender_id', no messages"),
+        ({"conversations": ["a", "b"]}, "list of JSON str, no messages"),
+        ({"messages": []}, "an empty list, no messages"),
+        ({"steps": [{"act": 1}]}, "--column messages=steps"),
+        ({"a": 1, "b": "x"}, "--column messages=KEY"),
+        ({"steps": [1, 2]}, "--column messages=KEY"),
     ],
 )
 def test_a_record_that_nobody_reads_says_what_would(tmp_path: Path, record: Any, said: str) -> None:
@@ -62,6 +78,33 @@ def test_a_file_that_is_no_json_says_what_it_is(tmp_path: Path, name: str, said:
     (bad,) = imported([tmp_path / name])
     assert isinstance(bad, Rejection)
     assert said in bad.detail
+
+
+def test_requests_of_a_batch_alone_say_what_is_missing(tmp_path: Path) -> None:
+    line = {"custom_id": "1", "method": "POST", "url": "/", "body": {"messages": CHAT}}
+    found, (bad,) = read_document(tmp_path, line)
+    assert (found, bad.reason) == ([], "description")
+    assert "output file" in bad.detail
+
+
+def test_a_record_without_the_messages_of_the_others_says_where_its_chat_stands(
+    tmp_path: Path,
+) -> None:
+    rows = [{"messages": CHAT}, {"talk": CHAT}]
+    (tmp_path / "x.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    _, bad = imported([tmp_path / "x.jsonl"])
+    assert isinstance(bad, Rejection)
+    assert bad.detail.endswith("a chat stands under 'talk': --column messages=talk")
+
+
+def test_a_named_column_that_no_record_has_is_told(tmp_path: Path) -> None:
+    rows = [{"talk": CHAT, "ok": "yes"}, {"talk": CHAT, "fns": [TOOL]}]
+    (tmp_path / "x.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    columns = ["messages=talk", "tools=fns", "success=okay", "reward=scores.r"]
+    tally = import_trajectories(
+        tmp_path / "x.jsonl", into=tmp_path / "run", columns=columns, quiet=True
+    )
+    assert tally.unfound == ("--column success=okay: no record that was read has it",)
 
 
 def test_a_column_is_named_by_its_path(tmp_path: Path) -> None:

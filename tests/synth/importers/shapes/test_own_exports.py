@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from synth.exporters.kinds.sft_rows import sft_row
 from synth.exporters.registry import form_of
+from synth.schemas.outcome import Outcome, Termination
 from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
 from tests.synth.exporters.solved import trajectory
-from tests.synth.importers.imports import read
+from tests.synth.importers.imports import read, read_document
 from tests.synth.importers.shapes.dialogues import outline
 
 TURNS = (
@@ -55,3 +57,39 @@ def test_every_form_of_chats_is_read_back_to_the_same_turns(tmp_path: Path, name
         assert [tool["function"]["name"] for tool in found.tools] == [
             tool["function"]["name"] for tool in source.tools
         ]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "termination"), [("success", "done"), ("failure", "done"), ("truncated", "stuck")]
+)
+@pytest.mark.parametrize("name", [one for one in FORMS if one != "openai"])
+def test_verdicts_are_read_back(tmp_path: Path, name: str, outcome: str, termination: str) -> None:
+    ended = {"outcome": Outcome(outcome), "termination": Termination(termination)}
+    found = again(tmp_path, name, trajectory(turns=TURNS, **ended))
+    assert found.outcome == outcome
+
+
+@pytest.mark.parametrize("name", [one for one in FORMS if one not in ("llamafactory", "sts")])
+def test_what_carries_no_loss_carries_none_when_it_is_read_back(tmp_path: Path, name: str) -> None:
+    masked = (TURNS[0], replace(TURNS[1], mask="provider_run"), TURNS[2])
+    found = again(tmp_path, name, trajectory(turns=masked))
+    assert [turn.mask is None for turn in found.turns] == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"prompt": [{"role": "user", "content": "q"}], "chosen": "a", "rejected": "b"},
+        {"prompt": "q", "completion": "a", "label": False},
+        {
+            "conversations": [{"from": "human", "value": "q"}, {"from": "gpt", "value": "a"}],
+            "kto_tag": True,
+        },
+    ],
+)
+def test_an_answer_that_was_preferred_has_no_verdict_of_its_row(
+    tmp_path: Path, row: dict[str, Any]
+) -> None:
+    found, bad = read_document(tmp_path, row | {"outcome": "success", "reward": 1.0})
+    assert (bad, {one.trajectory.outcome for one in found}) == ([], {"unknown"})
+    assert {mark.metric for one in found for mark in one.marks} == {"preferred"}

@@ -114,6 +114,7 @@ SDK: list[dict[str, Any]] = [
         {"instance_id": "a__b-1", "instruction": "Fix.", "history": SERVER, "metadata": {}},
         {"instance_id": "a__b-1", "history": SDK},
         {"instance_id": "a__b-1", "history": [SERVER[:2], SERVER[2:4], SERVER[4:]]},
+        {"instance_id": "a__b-1", "history": [SERVER[:4], [*SERVER[4:], None]]},
         {"id": "x", "trajectory": SERVER},
     ],
 )

@@ -20,6 +20,7 @@ from synth.schemas.trajectory import (
     Source,
     ToolCall,
     Trajectory,
+    Turn,
     TurnedDown,
     Wording,
 )
@@ -112,6 +113,26 @@ def told_everywhere(token: str, other: str) -> Trajectory:
         check_result=CheckResult(True, facts={"keys/1/value": token}),
     )
     return msgspec.structs.replace(turned, turns=(turn,))
+
+
+def test_a_shared_prompt_has_the_same_stand_ins_whatever_comes_behind_it() -> None:
+    mine, others = (VALUES["email"](Random(seed)) for seed in (3, 4))
+    asked = (Observation(f"I am {mine}", Source.USER),)
+    bare = make_trajectory(turns=1, opening=asked)
+    said = msgspec.structs.replace(bare.turns[0], content=f"Not {others}?")
+    longer = msgspec.structs.replace(bare, turns=(said,))
+    both = [redacted(one, SCAN.findings(one)) for one in (bare, longer)]
+    assert [one.opening[0].content for one in both] == ["I am [REDACTED:email:1]"] * 2
+    assert both[1].turns[0].content == "Not [REDACTED:email:2]?"
+
+
+def test_what_a_turn_heard_is_numbered_behind_what_it_said() -> None:
+    said, heard = (VALUES["email"](Random(seed)) for seed in (3, 4))
+    turn = Turn(0, f"To {said}", observations=(Observation(f"from {heard}", Source.USER),))
+    one = make_trajectory(turns=0)
+    clean = msgspec.structs.replace(one, turns=(turn,))
+    clean = redacted(clean, SCAN.findings(clean))
+    assert clean.turns[0].content == "To [REDACTED:email:1]"
 
 
 def test_every_place_is_looked_into_and_a_value_has_one_stand_in_everywhere() -> None:
