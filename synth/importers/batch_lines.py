@@ -22,7 +22,7 @@ def is_answer(value: Any) -> bool:
     answered = ("response", "result", "error")
     return (
         is_object(value, custom_id=str)
-        and any(key in value for key in answered)
+        and any(isinstance(value.get(key), dict) for key in answered)
         and not any(key in value for key in asked)
     )
 

@@ -29,10 +29,6 @@ _KINDS = {
 }
 
 
-_ANSWERS = ("response", "result")
-"""Where the output of a batch has what came back."""
-
-
 def other_kind(name: str) -> str:
     """What a file that is no JSON is by its name, as the end of a message."""
     kind = _KINDS.get(name.rpartition(".")[2].lower())
@@ -70,8 +66,6 @@ def nearest(value: Any) -> str:
             if is_chat(parsed(one)):
                 return f"a chat stands under {key}.{name}: --column messages={key}.{name}"
 
-    if "custom_id" in value and any(isinstance(value.get(key), dict) for key in _ANSWERS):
-        return "answers of a batch without their requests: join them by custom_id first"
     if are_verdicts(value):
         return "verdicts without trajectories: --labels FILE, beside the trajectories"
     if is_object(value, instruction=str, output=str):

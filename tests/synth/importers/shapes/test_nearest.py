@@ -34,10 +34,6 @@ from tests.synth.importers.shapes.dialogues import CHAT, OUTLINE, TOOL, outline
             "file of their requests",
         ),
         ({"custom_id": "1", "result": "pass"}, "--labels"),
-        (
-            {"custom_id": "1", "method": "POST", "url": "/", "body": {"messages": CHAT}},
-            "output file",
-        ),
         ({"text": "words"}, "plain text"),
         ({"text": "### Human: hi\n### Assistant: yo"}, "speakers in them"),
         ({"chosen": "\n\nHuman: hi", "rejected": "\n\nHuman: no"}, "speakers in them"),
