@@ -1,6 +1,7 @@
 """Foreign files and folders -> tasks and trajectories, or the reason why not."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -102,7 +103,8 @@ def _opened(
             if isinstance(file, StoredRun):
                 yield Opened(path, file, trials(file))
             else:
-                yield Opened(path, file, _entries(file, format, settings, batches))
+                answered = partial(batches.answered, folder=path.parent)
+                yield Opened(path, file, _entries(file, format, settings, answered))
 
 
 def entries_of(
@@ -122,7 +124,10 @@ def entries_of(
 
 
 def _entries(
-    file: Unpacked, format: str | Format, settings: ImportSettings, batches: BatchRequests
+    file: Unpacked,
+    format: str | Format,
+    settings: ImportSettings,
+    answered: Callable[[Record], Record | Rejection],
 ) -> Iterator[Entry]:
     """The records of one file through the importer of its format; what no importer knows is one
     rejection.
@@ -140,7 +145,7 @@ def _entries(
             if isinstance(record, Record):
                 named = settings.columns.items()
                 file.columns |= {name for name, key in named if _has(record.value, key)}
-                record = batches.answered(record)
+                record = answered(record)
             yield record
 
     found, unknown, broken = noted(), list[Record](), False

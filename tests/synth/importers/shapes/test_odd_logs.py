@@ -117,6 +117,28 @@ def test_a_batch_is_joined_from_its_two_files(tmp_path: Path, names: tuple[str, 
     )
 
 
+def test_an_answer_is_joined_to_the_request_of_its_own_batch(tmp_path: Path) -> None:
+    asked = {"custom_id": "r0", "method": "POST", "url": "/v1/chat/completions"}
+    (request, response), *_ = CALLS
+    answer = {"id": "b", "custom_id": "r0", "response": {"status_code": 200, "body": response}}
+    other = request | {"messages": [{"role": "user", "content": "Something else?"}]}
+    for name, body in (("one", request), ("two", other)):
+        (tmp_path / name).mkdir()
+        lines(tmp_path / name / "in", [asked | {"body": body}])
+        lines(tmp_path / name / "out", [answer | {"id": name}])
+    found, _ = both(tmp_path)
+    assert [outline(one)[:2] for one in found] == [
+        OUTLINE[:2],
+        [("user", "Something else?"), OUTLINE[2]],
+    ]
+
+    # in one folder nobody can tell which of them was answered
+    lines(tmp_path / "one" / "in2", [asked | {"body": other}])
+    found, rejected = both(tmp_path / "one")
+    assert not found
+    assert "several requests" in next(one.detail for one in rejected if one.file == "out")
+
+
 def test_a_batch_of_anthropics_is_joined_too(tmp_path: Path) -> None:
     asked = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "q"}]}
     told = {"id": "m", "type": "message", "role": "assistant", "stop_reason": "end_turn"}
