@@ -5,13 +5,15 @@ HTML and the like look the same, so that whoever reads these looks at what answe
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import Any, NamedTuple
 
 from synth.importers.actions.markup import Call, Written, lines_of
 from synth.importers.records import WORDS
 
 _TAG = re.compile(r"<(?P<name>[A-Za-z_][\w.-]*)>")
+ELEMENT = "element"
+"""How calls are written that are elements."""
 _UNCLOSED = 64
 """Tags without an end after which a text is no list of calls, but something else."""
 _LEAVES = frozenset(WORDS["actions"]["leaves"].split())
@@ -21,17 +23,26 @@ _WORDS = frozenset(WORDS["actions"]["said"].split())
 
 
 def in_elements(text: str) -> Written | None:
-    """The calls of a text that stand on lines of their own, in their order."""
+    """The calls of a text that stand on lines of their own and in no fence, in their order."""
     calls: list[Call] = []
-    kept, at = [], 0
+    kept, at, counted, fences = [], 0, 0, 0
     for one in _elements(text):
-        given = _given(one)
-        if given is not None and not text[: one.start].rpartition("\n")[2].strip():
+        fences, counted = fences + text.count("```", counted, one.start), one.start
+        begins = text.rfind("\n", 0, one.start) + 1
+        given = _given(one) if fences % 2 == 0 else None
+        if given is not None and not text[begins : one.start].strip():
             calls.append((one.name, given))
             kept.append(text[at : one.start])
             at = one.end
 
-    return Written(tuple(calls), "".join([*kept, text[at:]]).strip(), "element") if calls else None
+    return Written(tuple(calls), "".join([*kept, text[at:]]).strip(), ELEMENT) if calls else None
+
+
+def is_tool(name: str, answered: Set[str]) -> bool:
+    """Whether the name of an element that nothing has answered is a tool's: one that was `answered`
+    elsewhere in the chat, or in two words, as no element of HTML is.
+    """
+    return name in answered or "_" in name
 
 
 class _Element(NamedTuple):

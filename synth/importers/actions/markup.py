@@ -7,7 +7,8 @@ text.
 import ast
 import json
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -50,6 +51,12 @@ _NAMED = re.compile(
     r"</(?P=held)>\s*</(?P=tag)>",
     re.DOTALL,
 )
+_ENDS = {_PARAMETER: "</parameter>", _INVOKE: "</invoke>"}
+_TAGS = re.compile(r"<(?P<ends>/?)(?P<name>tool_call|function_call|tool_calls|tool_use|tool)>")
+_UNCLOSED = 64
+"""Tags without an end among which nothing is looked for."""
+QUOTED = "quoted"
+"""How calls are written that are shown, or may be."""
 _WRAPPER = re.compile(r"</?(?:antml:)?function_calls>")
 _MISTRAL = re.compile(r"\[TOOL_CALLS\]\s*(?P<json>\[.*\])\s*\Z", re.DOTALL)
 
@@ -66,16 +73,52 @@ def in_tags(text: str) -> Written | None:
         ("xml", _NAMED, _named),
         ("mistral", _MISTRAL, _json),
     ):
-        found = list(pattern.finditer(text))
+        found = list(_found(pattern, text))
         try:
             calls = [call for match in found for call in read(match)]
         except (ValueError, RecursionError):
             continue
         if calls:
-            around = _WRAPPER.sub("", pattern.sub("", text)).strip()
+            around = _WRAPPER.sub("", _without(text, found)).strip()
+            kind = QUOTED if _is_quoted(text, found[0].start(), found[-1].end()) else kind
             return Written(tuple(calls), around, kind)
 
     return _marked(text)
+
+
+def _found(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    """The matches of a pattern, in time linear in the text: none is looked for behind the last end
+    that there is, and none at all among many beginnings without an end.
+    """
+    if pattern in _ENDS:
+        end = _ENDS[pattern]
+        return pattern.finditer(text, 0, text.rfind(end) + len(end) if end in text else 0)
+    if pattern is _MISTRAL and not text.rstrip().endswith("]"):
+        return iter(())
+    if pattern in (_JSON_TAG, _NAMED):
+        left = Counter[str]()
+        for tag in _TAGS.finditer(text):
+            left[tag["name"]] += -1 if tag["ends"] else 1
+        if any(count > _UNCLOSED for count in left.values()):
+            return iter(())
+    return pattern.finditer(text)
+
+
+def _without(text: str, found: Sequence[re.Match[str]]) -> str:
+    """What stands around matches."""
+    ends = [0, *(one.end() for one in found)]
+    begins = [*(one.start() for one in found), len(text)]
+    return "".join(text[end:begin] for end, begin in zip(ends, begins, strict=True))
+
+
+def _is_quoted(text: str, start: int, end: int) -> bool:
+    """Whether calls stand in a fence or in a line of code with words around it: people are shown
+    such too.
+    """
+    before, behind = text[:start], text[end:]
+    in_fence = before.count("```") % 2 == 1 and "```" in behind
+    fenced = before.rpartition("```")[0] + behind.partition("```")[2] if in_fence else ""
+    return bool(fenced.strip()) or (before.endswith("`") and behind.startswith("`"))
 
 
 def _marked(text: str) -> Written | None:
@@ -175,9 +218,9 @@ def _named(match: re.Match[str]) -> Iterator[Call]:
 def _function(match: re.Match[str]) -> Iterator[Call]:
     """A function with its parameters, or with JSON in their place."""
     body = match["body"]
-    found = [(one["name"], lines_of(one["value"])) for one in _PARAMETER.finditer(body)]
-    rest = _PARAMETER.sub("", body).strip()
-    if not found and rest:
+    found = [(one["name"], lines_of(one["value"])) for one in _found(_PARAMETER, body)]
+    rest = "" if found else body.strip()
+    if rest:
         value = json.loads(rest)
         if not isinstance(value, dict):
             raise ValueError("arguments are no object")

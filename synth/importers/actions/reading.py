@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from synth.importers.actions.dealt import WRITTEN, dealt
+from synth.importers.actions.elements import ELEMENT, is_tool
 from synth.importers.actions.markup import Written, in_tags
 from synth.importers.actions.transcripts import taken_apart
 from synth.importers.actions.written import CODE, by_convention
@@ -41,6 +42,7 @@ def read_actions(messages: list[Object], read: Read | None = None) -> int:
     if read is None:
         messages[:] = taken_apart(messages, _answers)
     found = _without_shown(messages, dict(_written(messages, read)))
+    found = _without_markup(messages, found)
     sure = {at for at in found if found[at].kind in _TAGGED or read is not None}
     trusted = _trusted(messages, found)
     loops = _is_loop(messages, found)
@@ -88,6 +90,20 @@ def _without_shown(
     return {at: one for at, one in found.items() if one.kind != CODE}
 
 
+def _without_markup(
+    messages: Sequence[Object], found: Mapping[int, Written]
+) -> Mapping[int, Written]:
+    """Without elements that nothing answered and that are no tools of this chat: such are HTML."""
+    acts = {at for at, one in found.items() if one.kind == ELEMENT}
+    answered = {at for at in acts if _answers(messages[at + 1 : at + 2])}
+    tools = {name for at in answered for name, _ in found[at].calls} | _LAST
+    return {
+        at: one
+        for at, one in found.items()
+        if at not in acts - answered or all(is_tool(name, tools) for name, _ in one.calls)
+    }
+
+
 def _is_shown(message: Object) -> bool:
     text = message["content"] or ""
     return message["role"] == "user" and _SHOWN.match(text) is not None
@@ -130,7 +146,7 @@ def _is_loop(messages: Sequence[Object], found: Mapping[int, Written]) -> bool:
 
 
 _TAGGED = frozenset({"hermes", "xml", "mistral", "marked"})
-_LOOSE = frozenset({"element", "fence_in_line"})
+_LOOSE = frozenset({ELEMENT, "fence_in_line"})
 """Writings that people are shown too."""
 _TAIL = 40
 """Characters in which an ending is looked for."""

@@ -22,7 +22,8 @@ _ACTS = re.compile(
     r"^[ \t]*(?:\*\*)?Act(?:ion)?(?:[ \t]*\d+)?[ \t]*:", re.MULTILINE | re.IGNORECASE
 )
 _BEGINS = re.compile(
-    r"\s*(?:\*\*)?(?:Thoughts?|Think|Act|Action|Question)[ \t]*\d*[ \t]*:", re.IGNORECASE
+    r"\s*(?:\*\*)?(?:(?P<thought>Thoughts?|Think)|Act|Action|Question)[ \t]*\d*[ \t]*:",
+    re.IGNORECASE,
 )
 _MOST = 500
 """Elements of what tools gave back in one text, of which each is looked at."""
@@ -39,14 +40,16 @@ def taken_apart(
     for at, message in enumerate(messages):
         alone = message["role"] == "assistant" and not message.get("tool_calls")
         if alone and message["content"] and not answers(messages[at + 1 : at + 2]):
-            yield from _parts(message)
+            yield from _parts(message, is_last=at + 1 == len(messages))
         else:
             yield message
 
 
-def _parts(message: Object) -> Iterator[Object]:
+def _parts(message: Object, *, is_last: bool) -> Iterator[Object]:
     text, at, first = message["content"], 0, True
-    begins = _BEGINS.match(text) is not None  # what is told to a person begins otherwise
+    # what is told to a person begins otherwise; or has acts without thoughts, and is answered
+    begun = _BEGINS.match(text)
+    begins = begun is not None and (is_last or begun["thought"] is not None)
     opened = sum(text.count(f"<{tag}>") for tag in _BLOCKS.split())
     for found in _OBSERVED.finditer(text) if opened < _MOST else ():
         before = text[at : found.start()]

@@ -19,7 +19,7 @@ _ACTION = re.compile(
     re.MULTILINE | re.DOTALL | re.IGNORECASE,
 )
 _INPUT = re.compile(
-    r"\A\s*(?P<name>[^\n]+?)\s*\n+[ \t]*(?:\*\*)?Action[ _]Input(?:[ \t]*\d+)?[ \t]*:(?:\*\*)?"
+    r"(?P<name>[^\n]+)\n\s*(?:\*\*)?Action[ _]Input(?:[ \t]*\d+)?[ \t]*:(?:\*\*)?"
     r"[ \t]*(?P<input>.*)\Z",
     re.DOTALL | re.IGNORECASE,
 )
@@ -97,7 +97,7 @@ def _action(action: str) -> Call | None:
         text = parts["input"].strip()
         # an object that breaks off is kept as it was written, and is no argument of its own
         written = text if text.startswith("{") else {"input": text}
-        return parts["name"].strip("`* "), value if isinstance(value, dict) else written
+        return parts["name"].strip().strip("`* "), value if isinstance(value, dict) else written
 
     named = _NAMED_FENCE.match(action)
     if named is not None:

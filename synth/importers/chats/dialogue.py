@@ -84,7 +84,7 @@ def _without_silent(system: Any) -> Any:
 def _answered(chat: ConversationBuilder, one: Said, message: Object) -> None:
     """Adds an answer of the model. An inline thought becomes one; the text as it stood is kept."""
     text, thought, raw = one.text, joined(*one.thoughts), list(one.unread)
-    inline = INLINE_THOUGHT.match(text or "") or _UNOPENED.match(text or "")
+    inline = INLINE_THOUGHT.match(text or "") or _unopened(text or "")
     written: Any = raw or None
 
     if inline is not None and thought is None:
@@ -102,6 +102,12 @@ def _answered(chat: ConversationBuilder, one: Said, message: Object) -> None:
         chat.messages[-1]["name"] = one.name
 
     _results(chat, one)
+
+
+def _unopened(text: str) -> re.Match[str] | None:
+    """The thought that the prompt has opened; none where its end stands in a fence, and is shown."""
+    found = _UNOPENED.match(text)
+    return found if found and found["thought"].count("```") % 2 == 0 else None
 
 
 def _results(chat: ConversationBuilder, one: Said) -> None:
