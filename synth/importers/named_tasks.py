@@ -36,10 +36,14 @@ def _is_named(one: Entry) -> TypeGuard[Imported]:
 
 
 def _tell_apart(named: list[tuple[object, object]]) -> bool:
-    """Whether no two attempts have both in common, and some have a task."""
+    """Whether no two attempts have both in common, and some have a task. Numbers that run on from
+    task to task are those of records, and the names those of sets.
+    """
     if len({*named}) < len(named):
         return False
     attempts = Counter(task for _, task in named)
+    if len(attempts) > 1 and len({trial for trial, _ in named}) == len(named):
+        return False
     numbered = any(trial != task for trial, task in named)
     return numbered and 1 < max(attempts.values(), default=0) <= _MOST
 
@@ -61,5 +65,6 @@ def _is_unstated(task: Task) -> bool:
 
 
 def _alike(one: Task, other: Task) -> bool:
-    told = ((task.env, task.benchmark, task.split) for task in (one, other))
-    return len({*told}) == 1
+    """Whether both were attempted at one place, and under one system prompt."""
+    told = [(task.env, task.benchmark, task.split, task.env_config) for task in (one, other)]
+    return told[0] == told[1]

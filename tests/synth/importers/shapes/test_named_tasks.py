@@ -61,3 +61,16 @@ def test_trials_and_tasks_may_have_other_names(tmp_path: Path) -> None:
         chat("Hi, cancel it please.", problem_id=7, rollout=1),
     ]
     assert tasks_and_trials(tmp_path, *rows) == [("task 0", 0), ("task 0", 1)]
+
+
+def test_numbers_that_run_on_from_name_to_name_are_those_of_records(tmp_path: Path) -> None:
+    rows = [chat(f"Do {at}.", task_name=("maths", "code")[at % 2], attempt=at) for at in range(6)]
+    assert len({task for task, _ in tasks_and_trials(tmp_path, *rows)}) == 6
+
+
+def test_attempts_under_two_system_prompts_are_at_two_tasks(tmp_path: Path) -> None:
+    rows = [
+        chat(f"Cancel {at}.", task_id="3", trial=at, system=f"You sell {what}.")
+        for at, what in enumerate(("shoes", "flights"))
+    ]
+    assert len({task for task, _ in tasks_and_trials(tmp_path, *rows)}) == 2
