@@ -25,7 +25,7 @@ from synth.importers.contexts.compaction import CONTINUED, contexts, goes_on, in
 from synth.importers.conversation import ConversationBuilder, heard
 from synth.importers.files.splits import split_of
 from synth.importers.identity.beside import benchmark_beside
-from synth.importers.labelling.masks import masked, without_loss
+from synth.importers.labelling.masks import masked, names_turns, without_loss
 from synth.importers.records import (
     Entry,
     Found,
@@ -126,7 +126,7 @@ def _chat(
     system = parsed(told("system"))
     chat = dialogue(messages, inside(system, "parts", list) or system)  # Gemini's has parts
     parts = contexts(chat.messages)
-    if len(parts) > 1 and (value.get("masked_turns") or value.get("trained_turns")):
+    if len(parts) > 1 and names_turns(value):
         raise ValueError("masked_turns of a chat that was compacted: whose turns are they?")
     read = partial(_told, settings=settings, name=name, marks=marks)
     return [read(part, context) for part, context, _ in in_places(record, parts)]

@@ -160,6 +160,12 @@ def test_rows_that_name_their_masked_turns_keep_the_reasons(tmp_path: Path) -> N
     assert [turn.mask for turn in found.trajectory.turns] == [None, "before_pivot"]
 
 
+@pytest.mark.parametrize("counted", [{"trained_turns": 2}, {"masked_turns": 1}])
+def test_numbers_of_turns_name_none_of_them(tmp_path: Path, counted: dict[str, int]) -> None:
+    (found,) = load(tmp_path, {"messages": MESSAGES, **counted})
+    assert [turn.mask for turn in found.trajectory.turns] == [None, None]
+
+
 @pytest.mark.parametrize(
     ("claim", "detail"),
     [
@@ -175,6 +181,11 @@ def test_rows_that_name_their_masked_turns_keep_the_reasons(tmp_path: Path) -> N
             {"messages": MESSAGES, "masked_turns": [{"turn": 2, "reason": "x"}]},
             "masked_turns names turn 2, the chat has 2 turns",
         ),
+        (
+            {"messages": MESSAGES, "trained_turns": [1, 2]},
+            "trained_turns names turn 2, the chat has 2 turns",
+        ),
+        ({"messages": MESSAGES, "masked_turns": [0]}, "masked_turns is no list of {turn, reason}"),
     ],
 )
 def test_loss_that_cannot_be_told_is_a_rejection_that_says_where(
