@@ -139,6 +139,18 @@ def test_an_answer_is_joined_to_the_request_of_its_own_batch(tmp_path: Path) -> 
     assert "several requests" in next(one.detail for one in rejected if one.file == "out")
 
 
+def test_verdicts_of_a_batch_are_no_answers_of_it(tmp_path: Path) -> None:
+    asked = {"custom_id": "r0", "method": "POST", "url": "/v1/chat/completions"}
+    (request, response), *_ = CALLS
+    answer = {"custom_id": "r0", "response": {"status_code": 200, "body": response}}
+    lines(tmp_path / "in", [asked | {"body": request}])
+    lines(tmp_path / "out", [answer])
+    lines(tmp_path / "verdicts", [{"custom_id": "r0", "result": "pass"}])
+    found, rejected = both(tmp_path)
+    assert len(found) == 1
+    assert "--labels" in next(one.detail for one in rejected if one.file == "verdicts")
+
+
 def test_a_batch_of_anthropics_is_joined_too(tmp_path: Path) -> None:
     asked = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "q"}]}
     told = {"id": "m", "type": "message", "role": "assistant", "stop_reason": "end_turn"}
