@@ -192,6 +192,20 @@ def test_markup_that_an_agent_shows_stays_text(tmp_path: Path, text: str) -> Non
     assert found.trajectory.turns[1].content == text
 
 
+def test_a_line_of_a_document_that_an_agent_shows_is_no_act(tmp_path: Path) -> None:
+    last = "Thought: k\nFinal Answer: use\n```yaml\nEffect: Allow\nAction: s3:GetObject\n```\nOK?"
+    acts = [agent("Thought: t\nAction: find[x]"), user("Observation: y")]
+    found = load(tmp_path, user("q"), *acts, agent(last))
+    assert calls_of(found) == [[("find", {"input": "x"})], []]
+    assert found.trajectory.turns[1].content == last
+
+
+def test_an_act_may_stand_in_a_fence_with_its_thought(tmp_path: Path) -> None:
+    text = "I do:\n```\nThought: t\nAction: find[x]\n```"
+    found = load(tmp_path, user("q"), agent(text), user("Observation: y"), agent("So."))
+    assert [len(turn.tool_calls) for turn in found.trajectory.turns] == [1, 0]
+
+
 @pytest.mark.parametrize("said", ["Tool results should be cached. How?", "Code output matters."])
 def test_a_person_may_speak_of_outputs(tmp_path: Path, said: str) -> None:
     found = load(tmp_path, user("q"), agent("Hello."), user(said), agent("So."))
