@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from synth.importers.actions.fences import is_quoted
 from synth.importers.records import Object
 from synth.text.calls.found import MARKUP, NO_ARGUMENTS, UNREAD
 from synth.text.calls.reading import read_calls
@@ -80,7 +81,7 @@ def in_tags(text: str) -> Written | None:
             continue
         if calls:
             around = _WRAPPER.sub("", _without(text, found)).strip()
-            kind = QUOTED if _is_quoted(text, found[0].start(), found[-1].end()) else kind
+            kind = QUOTED if is_quoted(text, found[0].start(), found[-1].end()) else kind
             return Written(tuple(calls), around, kind)
 
     return _marked(text)
@@ -109,16 +110,6 @@ def _without(text: str, found: Sequence[re.Match[str]]) -> str:
     ends = [0, *(one.end() for one in found)]
     begins = [*(one.start() for one in found), len(text)]
     return "".join(text[end:begin] for end, begin in zip(ends, begins, strict=True))
-
-
-def _is_quoted(text: str, start: int, end: int) -> bool:
-    """Whether calls stand in a fence or in a line of code with words around it: people are shown
-    such too.
-    """
-    before, behind = text[:start], text[end:]
-    in_fence = before.count("```") % 2 == 1 and "```" in behind
-    fenced = before.rpartition("```")[0] + behind.partition("```")[2] if in_fence else ""
-    return bool(fenced.strip()) or (before.endswith("`") and behind.startswith("`"))
 
 
 def _marked(text: str) -> Written | None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from synth.importers.actions.elements import in_elements
+from synth.importers.actions.fences import is_of_document
 from synth.importers.actions.markup import BESIDE, Call, Written, json_or_python, named_call
 from synth.importers.actions.pythonic import in_python
 from synth.importers.records import WORDS
@@ -63,7 +64,7 @@ def _react(text: str) -> Written | None:
     Several of them are as many calls, where each names its tool.
     """
     found = _ACTION.search(text)
-    if found is None or _is_of_document(text[: found.start()]):
+    if found is None or is_of_document(text[: found.start()]):
         return None
 
     whole = _OBSERVED.sub("", found["action"])
@@ -76,17 +77,9 @@ def _react(text: str) -> Written | None:
     return Written(tuple(filter(None, calls)), text[: found.start()].strip(), kind)
 
 
-def _is_of_document(before: str) -> bool:
-    """Whether the line behind such a text stands in a fence that shows something: a policy, say."""
-    shown, fence, inside = before.rpartition("```")
-    is_open = before.count("```") % 2 == 1
-    return bool(fence) and is_open and bool(shown.strip()) and not _THINKS.search(inside)
-
-
 _AGAIN = re.compile(
     r"^[ \t]*(?:\*\*)?Act(?:ion)?(?:[ \t]*\d+)?[ \t]*:(?:\*\*)?", re.MULTILINE | re.I
 )
-_THINKS = re.compile(r"\b(?:Thoughts?|Think)[ \t]*\d*[ \t]*:", re.IGNORECASE)
 _THOUGHT = re.compile(r"\s*(?:\*\*)?(?:Thoughts?|Think)[ \t]*\d*[ \t]*:", re.IGNORECASE)
 
 

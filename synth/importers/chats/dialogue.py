@@ -105,7 +105,7 @@ def _answered(chat: ConversationBuilder, one: Said, message: Object) -> None:
 
 
 def _unopened(text: str) -> re.Match[str] | None:
-    """The thought that the prompt has opened; none where its end stands in a fence, and is shown."""
+    """The thought that the prompt has opened; none where its end stands in a fence: it is shown."""
     found = _UNOPENED.match(text)
     return found if found and found["thought"].count("```") % 2 == 0 else None
 

@@ -38,7 +38,7 @@ class BatchRequests:
     def answered(self, record: Record, folder: Path) -> Record | Rejection:
         """An answer with its request; any other record as it is. `folder`: where its file lies.
 
-        Many batches number their requests alike: the ones that lie beside the answer come first, and
+        Many batches number their requests alike: those that lie beside the answer come first, and
         an answer to one of several requests is a rejection.
         """
         value = record.value
