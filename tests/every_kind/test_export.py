@@ -18,11 +18,6 @@ LABELLED = ("dpo", "kto", "prm", "attribution")
 WHY_NOT = {
     # its form of a pair has no place for calls, and every pair here has some
     **{("quickstart", kind, "axolotl"): "axolotl:tool_calls" for kind in ("dpo", "dpo_observed")},
-    # the one comparison there begins with a greeting, which its form cannot
-    **{
-        ("tau", kind, "llamafactory"): "llamafactory:no_alternation"
-        for kind in ("dpo_observed", "kto_observed")
-    },
     # these episodes end with a call
     **{("quickstart", "memory", form): "no_answer" for kind, form in FORMS if kind == "memory"},
     # its tasks came without their worlds
