@@ -8,12 +8,12 @@ import importlib
 import signal
 import threading
 import traceback
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextvars import ContextVar
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any, ParamSpec, TypeVar
 
+from synth.nobodys_time import LIMITS
 from synth.schemas import ConfigError, Fault, ModelError, SynthError, valid_text
 from synth.side_by_side import being_stopped
 
@@ -22,9 +22,6 @@ T = TypeVar("T")
 
 LONGEST = 500
 """Characters of a fault's detail."""
-_limits: ContextVar[tuple[asyncio.Timeout, ...]] = ContextVar("limits", default=())
-"""Of the crossings that are under way in this task, the outermost first."""
-_waited_s: ContextVar[list[float] | None] = ContextVar("waited_s", default=None)
 _MACHINERY = frozenset({"synth", "asyncio", "concurrent", "threading", "importlib"})
 """Packages whose frames stand between the boundary and foreign code; of ours all but `synth.envs`.
 """
@@ -70,16 +67,16 @@ async def guard_async(
     disk must mend (`SynthError`),
     faults already named and the engine's own cancellation pass through.
     """
-    task, outer = asyncio.current_task(), _limits.get()
+    task, outer = asyncio.current_task(), LIMITS.get()
     pending = task.cancelling() if task is not None else 0
 
     try:
         async with clock or asyncio.timeout(timeout_s) as limit:
-            _limits.set((*outer, limit))
+            LIMITS.set((*outer, limit))
             try:
                 answer = await call()
             finally:
-                _limits.set(outer)
+                LIMITS.set(outer)
     except (SynthError, FaultError, NotStarted):
         raise
     except ModelError as error:
@@ -116,45 +113,6 @@ async def ran(function: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
     return function(*args, **named)
 
 
-@contextlib.contextmanager
-def nobodys_time() -> Iterator[None]:
-    """What is waited for in here counts for no timeout of the crossings around it, nor as the
-    agent's time (`waits`).
-    """
-    loop = asyncio.get_running_loop()
-    began = loop.time()
-    stopped = [
-        (clock, due - began)
-        for clock in _limits.get()
-        if (due := clock.when()) is not None and not clock.expired()
-    ]
-    for clock, _ in stopped:
-        clock.reschedule(None)
-
-    try:
-        yield
-    finally:
-        now = loop.time()
-        for clock, left_s in stopped:
-            clock.reschedule(now + left_s)
-
-        waited = _waited_s.get()
-        if waited is not None:
-            waited[0] += now - began
-
-
-@contextlib.contextmanager
-def waits() -> Iterator[Callable[[], float]]:
-    """Gives the seconds that `nobodys_time` has taken so far in here."""
-    waited = [0.0]
-    outside = _waited_s.set(waited)
-
-    try:
-        yield lambda: waited[0]
-    finally:
-        _waited_s.reset(outside)
-
-
 async def _cancelled(task: "asyncio.Task[Any] | None", pending: int) -> bool:
     """Whether the engine itself, or the limit of a crossing around this one, wants the task
     cancelled; what foreign code did to its own
@@ -163,7 +121,7 @@ async def _cancelled(task: "asyncio.Task[Any] | None", pending: int) -> bool:
     if task is None or task.cancelling() <= pending:
         return False
 
-    if being_stopped() or any(limit.expired() for limit in _limits.get()):
+    if being_stopped() or any(limit.expired() for limit in LIMITS.get()):
         return True
 
     while task.cancelling() > pending:

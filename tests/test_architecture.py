@@ -46,6 +46,7 @@ FLOORS = (
     # functions of numbers, of a process
     "synth.stats",
     "synth.loop_lag",
+    "synth.nobodys_time",
     "synth.side_by_side",
     "synth.set_aside",
     "synth.confinement",

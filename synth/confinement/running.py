@@ -18,6 +18,7 @@ import msgspec
 from synth.confinement.cgroups import Cgroup, new_cgroup
 from synth.confinement.command import ProcessLimits, environment_file
 from synth.confinement.processes import LOOK_S, held
+from synth.nobodys_time import core
 
 RESULT_FD = "SYNTH_RESULT_FD"
 """The variable that names the descriptor for a command's result."""
@@ -85,9 +86,14 @@ class Bounds:
 
 
 async def ran(line: Line, bounds: Bounds, environment: Mapping[str, str], *, result: bool) -> Ran:
-    """Runs a command line to its end, or ends it with all that it started when its time is up.
-    When this returns, nothing of it lives.
+    """Runs a command line to its end, or ends it with all that it started when its time is up,
+    which begins when a core is free. When this returns, nothing of it lives.
     """
+    async with core():
+        return await _ran(line, bounds, environment, result=result)
+
+
+async def _ran(line: Line, bounds: Bounds, environment: Mapping[str, str], *, result: bool) -> Ran:
     group = new_cgroup(bounds.limits)
     read, write = _pipe()
     told = _file()
@@ -170,6 +176,7 @@ async def _ended(
 ) -> EndedBy | None:
     """Waits for the end, or brings it about; why it had to."""
     whole = asyncio.gather(*work, process.wait())
+    whole.add_done_callback(_seen)
     watch = asyncio.create_task(_outgrown(process, bounds.limits if group is None else None))
     try:
         both: list[asyncio.Future[Any]] = [whole, watch]
@@ -184,6 +191,12 @@ async def _ended(
             group.kill()
         await asyncio.wait([whole], timeout=_LEAVE_S)
         whole.cancel()
+
+
+def _seen(whole: "asyncio.Future[Any]") -> None:
+    """Of one that was given up on nothing is said later."""
+    if not whole.cancelled():
+        whole.exception()
 
 
 async def _outgrown(process: Process, limits: ProcessLimits | None) -> EndedBy:

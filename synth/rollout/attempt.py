@@ -9,10 +9,11 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from synth.boundary import FaultError, guard_async, ran, waits
+from synth.boundary import FaultError, guard_async, ran
 from synth.branching import branched
 from synth.loop_lag import lagged_s
 from synth.models.reply_health import CUT_OFF, mask_of
+from synth.nobodys_time import waits
 from synth.rollout.answers import checked, decided, stepped
 from synth.rollout.episode import UNWATCHED, EpisodeSpec, Host
 from synth.rollout.given import Given

@@ -12,7 +12,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from synth.boundary import FaultError, guard_async, nobodys_time
+from synth.boundary import FaultError, guard_async
+from synth.nobodys_time import nobodys_time
 from synth.rollout.live_envs.env_calls import forwarded
 from synth.schemas import Env, EnvSpec, Fault, Snapshot
 
