@@ -23,7 +23,6 @@ def _state_folder(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> Path:
     folder = tmp_path_factory.getbasetemp() / "states" / str(next(NUMBERS))
-    folder.mkdir(parents=True)
     monkeypatch.setenv("SYNTH_STATE_DIR", str(folder))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "configuration"))
     monkeypatch.delenv("PREFECT_API_URL", raising=False)

@@ -17,9 +17,9 @@ from synth.ledger.views import connect
 from synth.schemas.flow import Flow
 
 
-def planner(weight: int = 12) -> Mapping[str, Any]:
-    """Does something at random in one turn of `weight` and one."""
-    of = [{"policy": "expert", "weight": weight}, {"policy": "random"}]
+def planner(weight: int = 12, errs: str = "random") -> Mapping[str, Any]:
+    """Does what the policy `errs` does in one turn of `weight` and one."""
+    of = [{"policy": "expert", "weight": weight}, {"policy": errs}]
     return {"policy": "mixture", "of": of}
 
 
@@ -31,9 +31,11 @@ WHERE metric = 'critical_step' AND status <> 'control'
 """
 
 
-def lines(worlds: Mapping[str, Mapping[str, Any]] = WORLDS, weight: int = 12) -> Iterator[str]:
-    """A table in Markdown, of the trials of `planner(weight)`."""
-    by = planner(weight)
+def lines(
+    worlds: Mapping[str, Mapping[str, Any]] = WORLDS, weight: int = 12, errs: str = "random"
+) -> Iterator[str]:
+    """A table in Markdown, of the trials of `planner(weight, errs)`."""
+    by = planner(weight, errs)
     yield "| world | verdicts | logged trials | acts tested | confirmed | rows of dpo |"
     yield "|---|---|---:|---:|---:|---:|"
     for world, own in worlds.items():

@@ -9,6 +9,8 @@ from synth.envs.repo.task_tree import task_tree
 from synth.schemas import ConfigError
 from tests.envs.repo import tiny
 
+pytestmark = pytest.mark.slow  # a tree is made into tasks
+
 
 @pytest.fixture
 def pool(tmp_path: Path) -> Path:

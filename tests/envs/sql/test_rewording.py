@@ -63,6 +63,7 @@ def test_a_change_is_read_in_other_words(text: str, line: str) -> None:
     assert read(text, WORDS) == WORDS.read(line) is not None
 
 
+@pytest.mark.slow
 def test_rows_are_told_by_a_verb_that_stands_for_a_column() -> None:
     told = {"name": "named Hana Grau", "title": "titled Hana Grau"}
     read_so = 0
@@ -85,6 +86,7 @@ def test_rows_are_told_by_a_verb_that_stands_for_a_column() -> None:
     assert read_so >= 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

@@ -20,6 +20,8 @@ from synth.schemas.environment import AgentTurn
 from synth.schemas.task import Task
 from synth.schemas.trajectory import ToolCall
 
+pytestmark = pytest.mark.slow  # tasks are made of databases
+
 CHECKED = ("other", "small", "sql")
 """Of a script, what the check compares answers by: the expert reads the goal alone."""
 
@@ -65,7 +67,6 @@ def expert(task: Task, profile: str = "correct") -> bool:
     return asyncio.run(played())
 
 
-@pytest.mark.slow
 def test_a_seed_gives_the_same_tasks_of_all_kinds_and_no_goal_twice() -> None:
     made = tasks()
     assert WORLD.make_tasks({}, 11, 24) == made
@@ -75,7 +76,6 @@ def test_a_seed_gives_the_same_tasks_of_all_kinds_and_no_goal_twice() -> None:
     assert len({task.goal for task in made}) == 24
 
 
-@pytest.mark.slow
 def test_the_expert_solves_every_task_from_the_words_of_its_goal() -> None:
     for task in tasks():
         bare = Task.identified(
@@ -89,7 +89,6 @@ def test_the_expert_solves_every_task_from_the_words_of_its_goal() -> None:
         assert expert(bare), task.goal
 
 
-@pytest.mark.slow
 def test_another_goal_in_the_same_task_is_not_solved() -> None:
     made = tasks()
     for task, other in zip(made, made[4:], strict=False):
@@ -104,7 +103,6 @@ def test_another_goal_in_the_same_task_is_not_solved() -> None:
         assert not expert(swapped), (task.goal, other.goal)
 
 
-@pytest.mark.slow
 def test_a_goal_of_other_words_is_not_understood() -> None:
     for goal in ("Qx zvv blorp.", "", "How many are there?", tasks(FEW)[0].goal[::-1]):
         task = tasks(FEW)[0]
@@ -143,7 +141,6 @@ def values(result: Result) -> list[str]:
     )
 
 
-@pytest.mark.slow
 def test_every_slip_that_shows_anywhere_is_refused() -> None:
     """Slips are worked out by sqlglot, results by SQLite: the check knows neither."""
     tried = shown = refused = 0
@@ -170,7 +167,6 @@ def test_every_slip_that_shows_anywhere_is_refused() -> None:
     assert refused == shown > 24
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["repair"])
 def test_a_complaint_tells_of_the_difference_that_is_there(kind: str) -> None:
     for task in tasks(12, kinds=(kind,)):
@@ -180,7 +176,6 @@ def test_a_complaint_tells_of_the_difference_that_is_there(kind: str) -> None:
         assert verdict(task, call("answer", str(task.script["sql"]))).passed
 
 
-@pytest.mark.slow
 @pytest.mark.nightly
 def test_duckdb_answers_the_same_questions() -> None:
     for task in tasks(12, engine="duckdb"):
@@ -188,7 +183,6 @@ def test_duckdb_answers_the_same_questions() -> None:
         assert expert(task), task.goal
 
 
-@pytest.mark.slow
 @pytest.mark.nightly
 def test_levels_ask_for_more() -> None:
     easy, hard = tasks(24, level=0.0), tasks(24, level=1.0)

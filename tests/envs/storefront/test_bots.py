@@ -15,6 +15,8 @@ from synth.schemas.environment import AgentTurn
 from synth.schemas.task import Task
 from tests.envs.storefront.playing import opened, started
 
+pytestmark = pytest.mark.slow  # whole episodes
+
 SEED = 3
 MOST_TURNS = 120
 AMBIGUOUS_ONLY = {
@@ -46,7 +48,6 @@ def passed(name: str) -> list[Task]:
     return passed_by(name, tasks())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["do_nothing", "shotgun_talker", "random_affordance", "refuse_all", "look_up_then_stop"]
 )
@@ -55,7 +56,6 @@ def test_a_bot_that_understands_nothing_passes_nothing(name: str) -> None:
     assert passed(name) == []
 
 
-@pytest.mark.slow
 def test_looking_up_and_refusing_everything_passes_at_most_the_share_of_refusals() -> None:
     assert all(
         task.check is not None and task.check.refusals for task in passed("look_up_then_refuse")
@@ -63,7 +63,6 @@ def test_looking_up_and_refusing_everything_passes_at_most_the_share_of_refusals
     assert len(passed("look_up_then_refuse")) <= 0.2 * len(tasks())
 
 
-@pytest.mark.slow
 def test_refusing_is_tried_in_earnest_and_passes_where_its_reason_is_right() -> None:
     refused = WORLD.make_tasks(
         {
@@ -84,7 +83,6 @@ def test_refusing_is_tried_in_earnest_and_passes_where_its_reason_is_right() -> 
     assert len(denied_rightly) <= 0.2 * len(refused)
 
 
-@pytest.mark.slow
 @pytest.mark.nightly
 def test_the_first_match_passes_at_most_one_in_k_of_the_tasks_with_k_matches() -> None:
     for k in (2, 3, 4):
@@ -93,7 +91,6 @@ def test_the_first_match_passes_at_most_one_in_k_of_the_tasks_with_k_matches() -
         assert len(passed_by("first_match", of_k)) / len(of_k) <= 1 / k
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "least", "most"),
     [("always_comply", 0.5, 0.9), ("write_all", 0, 0.03), ("first_match", 0.6, 0.95)],
@@ -105,14 +102,12 @@ def test_the_published_rates_of_the_bots_without_a_target_stay_where_they_are(
     assert least <= len(passed(name)) / len(tasks()) <= most
 
 
-@pytest.mark.slow
 def test_always_complying_passes_no_task_with_a_refusal() -> None:
     assert [
         task for task in passed("always_comply") if task.check is not None and task.check.refusals
     ] == []
 
 
-@pytest.mark.slow
 def test_nothing_done_and_nothing_said_passes_nothing() -> None:
     async def untouched(task: Task) -> bool:
         return (await (await started(task)).env.check()).passed

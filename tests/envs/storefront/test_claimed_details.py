@@ -59,6 +59,7 @@ def test_a_denial_without_a_name_is_of_the_one_order_that_was_spoken_of() -> Non
     assert untrue("The other return couldn't be opened.", RETURNED, one_order=True) is None
 
 
+@pytest.mark.slow
 def test_cases_without_a_tool_are_counted_and_what_was_measured_holds() -> None:
     held, without = cases()
     assert (len(held), without) == (22, 18)

@@ -237,6 +237,7 @@ def test_a_tool_call_is_the_agents_part_and_a_reply_cut_off_is_no_line() -> None
         ] == ["cut_off"]
 
 
+@pytest.mark.slow
 @given(
     st.data(),
     st.sampled_from(

@@ -146,6 +146,7 @@ def fewest_look_ups(task: Task) -> int:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS[::3], ids=lambda task: task.task_id[:8])
 def test_the_look_ups_before_the_first_write_are_the_fewest_with_which_the_expert_gets_there(
     task: Task,

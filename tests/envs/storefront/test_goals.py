@@ -33,6 +33,7 @@ def test_about_half_of_the_tasks_have_three_operations_or_more() -> None:
     assert 0.42 <= sum(count >= 3 for count in counts) / len(counts) <= 0.6
 
 
+@pytest.mark.slow
 def test_the_mix_is_the_one_of_the_settings() -> None:
     shares = {
         kind: sum(task.difficulty["kind"] == kind for task in tasks()) / len(tasks())
@@ -49,6 +50,7 @@ def test_the_mix_is_the_one_of_the_settings() -> None:
     assert all(abs(shares[kind] - share) <= 0.01 for kind, share in wanted.items()), shares
 
 
+@pytest.mark.slow
 def test_a_kind_of_task_is_what_it_says() -> None:
     twist = {
         "ambiguous": "ambiguous",
@@ -64,6 +66,7 @@ def test_a_kind_of_task_is_what_it_says() -> None:
         assert kind != "ambiguous" or difficulty["refusal"] in (None, "R5")
 
 
+@pytest.mark.slow
 def test_words_leave_orders_items_addresses_and_cards_open() -> None:
     open_slots = {
         twist
@@ -74,6 +77,7 @@ def test_words_leave_orders_items_addresses_and_cards_open() -> None:
     assert open_slots == {f"ambiguous_{slot}" for slot in ("order", "item", "address", "payment")}
 
 
+@pytest.mark.slow
 def test_every_twist_of_the_grammar_occurs() -> None:
     twists = {twist for task in tasks() for twist in task.difficulty["twists"]}
     wanted = {
@@ -92,6 +96,7 @@ def test_every_twist_of_the_grammar_occurs() -> None:
     assert {task.difficulty["pressure"] for task in tasks()} == {1, 2, 3}
 
 
+@pytest.mark.slow
 def test_every_intent_of_the_grammar_occurs() -> None:
     kinds = {kind for task in tasks() for kind in task.difficulty["kinds"]}
     assert kinds == {
@@ -110,12 +115,14 @@ def test_every_intent_of_the_grammar_occurs() -> None:
     }
 
 
+@pytest.mark.slow
 def test_orders_of_and_for_other_people_are_named_by_the_person() -> None:
     goals = "\n".join(task.goal for task in tasks())
     assert re.search(r"that \w+ \w+ gave me", goals)
     assert re.search(r"the order that I placed for \w+ \w+", goals)
 
 
+@pytest.mark.slow
 def test_referents_are_by_id_and_by_description_and_some_descriptions_are_ambiguous() -> None:
     assert sum(task.difficulty["by_description"] > 0 for task in tasks()) > 100
     assert sum(task.difficulty["ambiguous"] > 0 for task in tasks()) > 40
@@ -123,6 +130,7 @@ def test_referents_are_by_id_and_by_description_and_some_descriptions_are_ambigu
     assert sum(" order O-" in task.goal for task in tasks()) > 100
 
 
+@pytest.mark.slow
 def test_no_value_that_must_be_told_stands_in_the_goal() -> None:
     for task in tasks():
         assert task.check is not None
@@ -135,6 +143,7 @@ def test_no_value_that_must_be_told_stands_in_the_goal() -> None:
             assert shown not in task.goal
 
 
+@pytest.mark.slow
 def test_the_stated_requests_hold_no_id_that_the_goal_does_not_say() -> None:
     for task in tasks():
         stated = [
@@ -188,6 +197,7 @@ def test_compositions_are_held_out_of_the_train_variant() -> None:
     assert 0.4 <= sum(held_out) / len(held_out) <= 0.9
 
 
+@pytest.mark.slow
 def test_what_is_asked_for_its_price_is_spoken_of_in_no_other_request() -> None:
     for task in tasks():
         nouns = [request.get("noun") for request in task.script["requests"]]

@@ -13,6 +13,8 @@ from synth.envs.storefront.world.policy import days_since
 from synth.envs.storefront.world.world import world_of
 from synth.schemas.task import Task
 
+pytestmark = pytest.mark.slow  # hundreds of tasks are made
+
 
 @cache
 def tasks() -> Sequence[Task]:
@@ -44,7 +46,6 @@ def apart(one: Task, other: Task) -> dict[str, tuple[Any, Any]]:
     }
 
 
-@pytest.mark.slow
 def test_every_refused_task_has_an_eligible_twin_with_the_same_words_and_split() -> None:
     assert len(pairs()) >= 90
     for refused, eligible in pairs():
@@ -61,14 +62,12 @@ def test_every_refused_task_has_an_eligible_twin_with_the_same_words_and_split()
         assert eligible.check.refusals == ()
 
 
-@pytest.mark.slow
 @pytest.mark.nightly
 def test_twins_start_from_worlds_that_differ_in_one_fact() -> None:
     for refused, eligible in pairs():
         assert len(apart(refused, eligible)) == 1
 
 
-@pytest.mark.slow
 def test_refusals_of_every_template_occur() -> None:
     rules = {"R1", "R3", "R4", "R5", "R7", "R8", "R9", "R10", "R11", "R12", "R15"}
     assert {refused.difficulty["refusal"] for refused, _ in pairs()} == rules

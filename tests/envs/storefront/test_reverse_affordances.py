@@ -59,6 +59,7 @@ def test_every_id_that_is_offered_was_observed_and_the_offer_is_the_same_when_as
     at_once(walk())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("enforced", [0.0, 0.47, 0.66])
 def test_what_is_offered_is_done_or_refused_by_a_rule(enforced: float) -> None:
     async def tried(world: int) -> list[str]:

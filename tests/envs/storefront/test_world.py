@@ -93,6 +93,7 @@ def test_a_returned_order_has_its_slip_and_its_refund() -> None:
         } == {key: world.tables["orders"][key]["refunded_cents"] for key in returned}
 
 
+@pytest.mark.slow
 def test_episodes_of_one_task_share_one_world_even_when_many_others_were_opened_in_between() -> (
     None
 ):

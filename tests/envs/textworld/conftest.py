@@ -12,4 +12,5 @@ def _games(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def _kept_games(_state_folder: Path, _games: Path) -> None:
+    _state_folder.mkdir(parents=True)
     (_state_folder / "textworld").symlink_to(_games)

@@ -6,10 +6,6 @@ from random import Random
 
 import pytest
 
-pytest.importorskip(
-    "textworld", reason="the extra is missing: pip install -c constraints.txt -e '.[textworld]'"
-)
-
 from synth.envs.textworld.commands import DIRECTIONS, TOOLS
 from tests.envs.textworld.installed import calls, played, tasks
 

@@ -4,10 +4,6 @@ import asyncio
 
 import pytest
 
-pytest.importorskip(
-    "textworld", reason="the extra is missing: pip install -c constraints.txt -e '.[textworld]'"
-)
-
 from synth.branching import branch, replay
 from synth.envs.textworld import WORLD
 from synth.schemas.environment import AgentTurn

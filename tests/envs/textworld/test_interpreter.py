@@ -2,10 +2,6 @@
 
 import pytest
 
-pytest.importorskip(
-    "textworld", reason="the extra is missing: pip install -c constraints.txt -e '.[textworld]'"
-)
-
 from synth.envs.textworld.config import TextWorldConfig
 from synth.envs.textworld.games import made_games
 from synth.envs.textworld.interpreter import Interpreter, _plain

@@ -2,11 +2,8 @@
 
 import pytest
 
-pytest.importorskip(
-    "textworld", reason="the extra is missing: pip install -c constraints.txt -e '.[textworld]'"
-)
-
 from benchmarks import textworld_lag
+from tests.envs.textworld import installed  # noqa: F401 - skips these where the extra is missing
 
 
 @pytest.mark.slow

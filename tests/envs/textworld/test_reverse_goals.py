@@ -10,10 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-pytest.importorskip(
-    "textworld", reason="the extra is missing: pip install -c constraints.txt -e '.[textworld]'"
-)
-
 from synth.envs.textworld import WORLD
 from synth.envs.textworld.commands import Command
 from synth.envs.textworld.wishes import fulfilled, masked, read, told

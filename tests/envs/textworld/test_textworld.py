@@ -13,10 +13,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-pytest.importorskip(
-    "textworld", reason="the extra is missing: pip install -c constraints.txt -e '.[textworld]'"
-)
-
 from synth.envs.textworld import WORLD, games
 from synth.envs.textworld.commands import DIRECTIONS, TOOLS
 from synth.schemas.errors import ConfigError, SynthError
@@ -216,6 +212,7 @@ def test_articles_and_case_are_forgiven() -> None:
         assert not plain.error
 
 
+@pytest.mark.slow
 def test_a_call_after_the_winning_one_is_answered_by_an_error() -> None:
     (task,) = tasks(1)
 

@@ -240,6 +240,7 @@ class Jammed(Lamp):
         ]
 
 
+@pytest.mark.slow
 def test_an_audit_says_how_a_gold_call_was_answered_that_does_not_work() -> None:
     asked = [question for question in QUESTIONS if question.name == "expert"]
     report = asyncio.run(audit(world_of(Jammed), {}, seed=7, tasks=1, questions=asked))

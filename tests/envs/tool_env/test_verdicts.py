@@ -259,6 +259,7 @@ class Plates(Shelf):
         return "Noted."
 
 
+@pytest.mark.slow
 @given(keys=st.lists(st.text(alphabet="ab./~", min_size=1), unique=True))
 def test_no_key_that_an_agent_chooses_spoils_the_facts(keys: list[str]) -> None:
     async def facts() -> Mapping[str, object]:

@@ -183,6 +183,7 @@ class Whole:
         return bool(weight > sorted(self._weights)[-1 - self._over])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(24))
 def test_what_is_left_out_changes_no_decision(seed: int) -> None:
     """Students that know much, little or nothing, turns of any weight, settings of any kind."""

@@ -112,6 +112,7 @@ NO_MEMORY = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("what", "line"),
     [

@@ -11,6 +11,8 @@ from synth.schemas.outcome import Outcome
 from tests.synth.exporters.solved import export_sft, written
 from tests.synth.importers.imports import imported
 
+pytestmark = pytest.mark.slow  # real trajectories
+
 DATA = Path(__file__).parents[4] / "shared" / "data"
 needs_real_data = pytest.mark.skipif(
     not DATA.is_dir(), reason="real trajectories absent: ../shared/data"

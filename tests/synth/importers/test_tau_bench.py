@@ -61,6 +61,7 @@ def load(
     ]
 
 
+@pytest.mark.slow
 @needs_real_data
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.name[:20])
 def test_real_files_come_in_whole(path: Path) -> None:

@@ -105,6 +105,7 @@ def test_a_task_that_came_twice_is_one_task(ledger: Ledger) -> None:
     assert query(ledger, "SELECT count(*) FROM tasks_all").fetchall() == [(3,)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ledger", ["local"], indirect=True)
 @pytest.mark.parametrize(
     ("statement", "message"),

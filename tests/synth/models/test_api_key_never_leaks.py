@@ -78,6 +78,7 @@ def reachable(root: Any) -> str:
     return "\n".join(texts)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_key")
 @pytest.mark.parametrize("engine", OPENERS)
 @pytest.mark.parametrize("kind", KINDS)

@@ -74,6 +74,7 @@ paths = st.builds(
 states = st.dictionaries(paths, st.sampled_from([None, 0, 1, "s", True]), max_size=8)
 
 
+@pytest.mark.slow
 @given(states, states)
 def test_the_check_passes_at_the_end_and_fails_at_the_start_where_anything_is_asked_for(
     start: dict[str, Scalar], end: dict[str, Scalar]

@@ -13,7 +13,10 @@ from synth.envs.repo.kinds.javascript.parsed import parse
 from synth.envs.repo.kinds.javascript.tree import JsTree, spliced
 from synth.envs.repo.pool import Library
 
-pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="there is no node")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("node") is None, reason="there is no node"),
+]
 
 SOURCE = """/** Twice a number. */
 export function double(number) {
@@ -81,7 +84,6 @@ def test_operators_take_turns(tmp_path: Path) -> None:
     assert [one.about["operators"] for one in found] == ["arguments", "number", "operation"]
 
 
-@pytest.mark.slow
 def test_several_sites_are_in_one_chain_of_calls(tmp_path: Path) -> None:
     for one in offered(sites.several_sites, tmp_path, most=5):
         names = one.about["functions"].split()
@@ -103,7 +105,6 @@ def test_a_feature_goes_with_those_that_need_it_and_its_tests(tmp_path: Path) ->
     assert "test('price'" in unseen
 
 
-@pytest.mark.slow
 def test_a_contract_changes_at_the_definition_and_at_a_caller(tmp_path: Path) -> None:
     texts = {one.edits["src/shop.mjs"] for one in offered(contract.contract_changed, tmp_path)}
     expected = SOURCE.replace("return number * 2", "return (number * 2) + 1").replace(

@@ -65,7 +65,7 @@ def test_an_object_that_is_too_long_is_one_line_and_the_others_stay(
     tmp_path: Path, at: int, indent: int | None
 ) -> None:
     # longer than what is read at once, with what looks like ends and escapes within its text
-    long = chat(r"}{ \\ \" ]é" * 400_000)
+    long = chat(r"}{ \\ \" ]é" * 120_000)
     told = [chat("one"), chat("two")]
     told.insert(at, long)
     place = tmp_path / "log.json"

@@ -226,6 +226,7 @@ def test_a_megabyte_of_tags_is_looked_at_in_no_time(text: str) -> None:
     assert time.process_time() - begun < 2
 
 
+@pytest.mark.slow
 def test_a_megabyte_of_answers_without_end_is_looked_at_in_no_time(tmp_path: Path) -> None:
     begun = time.process_time()
     text = "<information>" * 80_000

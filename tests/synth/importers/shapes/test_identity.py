@@ -64,6 +64,7 @@ PUBLIC = {
 }
 
 
+@pytest.mark.slow
 @needs_real_data
 @pytest.mark.parametrize(("folder", "benchmark"), PUBLIC.items())
 def test_public_tasks_are_known_by_their_text(folder: str, benchmark: str) -> None:

@@ -65,6 +65,7 @@ def test_a_call_in_a_fence_that_was_answered_is_a_call(tmp_path: Path) -> None:
     assert calls_of(load(tmp_path, user("q"), agent(alone))) == [[("f", {})]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

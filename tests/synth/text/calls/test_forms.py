@@ -72,6 +72,7 @@ def test_a_call_without_arguments_is_read(form: Write) -> None:
     assert made(reply(form("list_all", {}))) == [("list_all", {})]
 
 
+@pytest.mark.slow
 def test_a_call_that_is_cut_off_is_no_call_wherever_it_is_cut(form: Write) -> None:
     """Only what lacks nothing but its closing marks is a call, and then with its own arguments."""
     text = form("get_weather", HARD)
