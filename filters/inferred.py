@@ -12,10 +12,12 @@ from synth.text.inferred_tools import InferredTools
 
 Agent = tuple[str, str | None]
 """Environment and system prompt: trajectories that share both have the same tools."""
-_KNOWN: WeakKeyDictionary[Ledger, tuple[int, Mapping[Agent, tuple[ToolSchema, ...]]]] = (
+_KNOWN: WeakKeyDictionary[Ledger, tuple[int, int, Mapping[Agent, tuple[ToolSchema, ...]]]] = (
     WeakKeyDictionary()
 )
-"""By ledger, as many trajectories as were looked at, and what their calls tell."""
+"""By ledger: lines of its manifest and valid trajectories when last looked, and what their calls
+tell.
+"""
 
 
 def with_inferred_tools(trajectory: Trajectory, ledger: Ledger) -> Trajectory:
@@ -25,11 +27,13 @@ def with_inferred_tools(trajectory: Trajectory, ledger: Ledger) -> Trajectory:
     if trajectory.tools:
         return trajectory
 
-    valid = ledger.state.current_valid()
-    size, known = _KNOWN.get(ledger, (0, {}))
-    if size != len(valid):
-        known = inferred_tools(ledger)
-        _KNOWN[ledger] = (len(valid), known)
+    now = ledger.state.lines
+    lines, size, known = _KNOWN.get(ledger, (0, 0, {}))
+    if lines != now:
+        valid = len(ledger.state.current_valid())
+        if size != valid:
+            known = inferred_tools(ledger)
+        _KNOWN[ledger] = (now, valid, known)
 
     return msgspec.structs.replace(trajectory, tools=known.get(_agent(trajectory), ()))
 

@@ -9,9 +9,11 @@ import pytest
 
 from synth.api.runs import curate
 from synth.engine.progress import PlainProgress
+from synth.filters.inferred import with_inferred_tools
 from synth.importers.commit import import_into
 from synth.importers.records import ImportSettings
 from synth.ledger.ledger import Ledger
+from synth.ledger.log.state import LedgerState
 from synth.schemas.flow import Flow
 from synth.schemas.trajectory import ToolCall
 from synth.text.inferred_tools import InferredTools
@@ -98,3 +100,33 @@ def test_provenance_speaks_where_the_source_recorded_no_schemas(tmp_path: Path) 
     assert reasons(url, infer=False) == {"no_tool_schemas": 7}
     assert reasons(url) == {"justified": 6, "unjustified_argument": 1}
     assert not any(one.tools for one in Ledger(url).trajectories()), "what came in stays as it is"
+
+
+def test_who_is_valid_is_asked_anew_only_where_the_ledger_grew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once for each trajectory costs with the square of their number."""
+    asked = []
+    valid = LedgerState.current_valid
+
+    def counted(state: LedgerState) -> list[str]:
+        asked.append(state.lines)
+        return valid(state)
+
+    ledger = Ledger(chats(tmp_path))
+    known = list(ledger.trajectories())
+    monkeypatch.setattr(LedgerState, "current_valid", counted)
+    names = {with_inferred_tools(one, ledger).tools[0]["function"]["name"] for one in known}
+    assert names == {"cancel_order"}
+    assert len(asked) < len(known)
+
+    more = {"messages": json.loads((tmp_path / "chats.jsonl").read_text().splitlines()[0])}
+    more["messages"] = more["messages"]["messages"]
+    more["messages"][2]["tool_calls"][0]["function"]["name"] = "stop_order"
+    source = tmp_path / "more.jsonl"
+    source.write_text(json.dumps(more) + "\n")
+    run = str(tmp_path / "run")
+    import_into(run, [source], "auto", PlainProgress(StringIO()), ImportSettings())
+    ledger.refresh()
+    tools = with_inferred_tools(known[0], ledger).tools
+    assert {tool["function"]["name"] for tool in tools} == {"cancel_order", "stop_order"}
