@@ -2,7 +2,9 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
+from sys import intern
 from typing import Any, Generic, TypeVar
+from weakref import WeakKeyDictionary
 
 import msgspec
 import pyarrow as pa
@@ -14,9 +16,14 @@ from synth.schemas import METRICS
 from synth.set_aside import SetAside
 
 T = TypeVar("T")
+Row = dict[str, Any]
 _READ = ["subject_id", "metric", "value", "turn", "detail", "stage_key"]
+_SORTED = ("subject_id", "metric", "turn", "value", "detail")
+"""What rows are sorted by; what is missing comes last."""
 AT_ONCE = 500
 """Rows in memory."""
+_HELD: WeakKeyDictionary[Ledger, dict[str, frozenset[str]]] = WeakKeyDictionary()
+"""By ledger and file, whose rows it holds."""
 
 
 class Read(msgspec.Struct, Generic[T], frozen=True):
@@ -62,7 +69,7 @@ def read(
     wanted = {column: list(values) for column, values in wanted.items() if values is not None}
     rows = "scores_all" if every or stage_key is not None else "scores"
     where = "".join(f" AND {column} IN (SELECT unnest(?))" for column in wanted)
-    order = "subject_id, metric, turn, value, detail, stage_key"
+    order = ", ".join((*_SORTED, "stage_key"))
     decode = msgspec.json.Decoder(kind).decode
 
     with connect(ledger) if isinstance(ledger, Ledger) else ledger.cursor() as connection:
@@ -95,6 +102,28 @@ def committed(
         for row in ledger.files.table(file, _READ).to_pylist():
             if row["metric"] in metrics:
                 yield Read(about=decode(row.pop("detail") or "{}"), **row)
+
+
+def of_subjects(
+    ledger: Ledger, stage_key: str, kind: type[T], subjects: Collection[str]
+) -> list[Read[T]]:
+    """Rows of these subjects under a stage's key, sorted as those of `read`.
+
+    Whose rows a file holds is remembered: files without any that is wanted are read once, so that
+    going over a run in parts costs as much for each part, however many there are.
+    """
+    known, wanted, found = _HELD.setdefault(ledger, {}), frozenset(subjects), list[Row]()
+    shards = (shard.files for shard in ledger.state.shards if shard.stage_key == stage_key)
+    for file in (files[name] for files in shards for name in HELD_BY if name in files):
+        held = known.get(file.path)
+        if held is None or not held.isdisjoint(wanted):
+            rows = ledger.files.table(file, _READ).to_pylist()
+            known[file.path] = frozenset(intern(row["subject_id"]) for row in rows)
+            found += (row for row in rows if row["subject_id"] in wanted)
+
+    decode = msgspec.json.Decoder(kind).decode
+    found.sort(key=lambda row: [(row[name] is None, row[name]) for name in _SORTED])
+    return [Read(about=decode(row.pop("detail") or "{}"), **row) for row in found]
 
 
 def labels(ledger: Ledger, kind: type[T]) -> Iterator[Read[T]]:

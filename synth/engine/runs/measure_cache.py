@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from synth.engine.asking import SourceMeans
 from synth.ledger import Ledger, Score, StageRef
 from synth.ledger.log.manifest import Json, StageLine
-from synth.ledger.typed import read
+from synth.ledger.typed import of_subjects
 from synth.schemas import Case, Faulted, Filter, Measure, content_hash
 from synth.side_by_side import run_workers
 
@@ -60,10 +60,9 @@ class BoundFilter:
         """Its measures of these trajectories, as far as the ledger has them."""
         found: dict[str, list[Measure]] = {}
         key = self.measures_ref.stage_key
-        if any(shard.stage_key == key for shard in ledger.state.shards):
-            for row in read(ledger, self.filter.about, stage_key=key, subjects=list(identities)):
-                measure = Measure(row.metric, row.value, row.turn, row.about)
-                found.setdefault(row.subject_id, []).append(measure)
+        for row in of_subjects(ledger, key, self.filter.about, frozenset(identities)):
+            measure = Measure(row.metric, row.value, row.turn, row.about)
+            found.setdefault(row.subject_id, []).append(measure)
 
         return dict(found)
 
