@@ -73,6 +73,6 @@ FILTER = Filter(
     secrets,
     measure=measure,
     measured=("find", "ignore", "allow", "patterns"),
-    version=3,
+    version=4,
     about=SecretsFound,
 )

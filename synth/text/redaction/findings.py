@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from synth.schemas import RowError, Task, Trajectory
 from synth.text.layers import layers
 from synth.text.redaction.edits import Mark, standing, without
+from synth.text.redaction.elsewhere import again, announced, same
 from synth.text.redaction.places import texts, with_texts
 from synth.text.secrets.finder import Finder, Span
 
@@ -64,7 +65,7 @@ class Scan:
     def findings(self, trajectory: Trajectory, goal: str = "") -> tuple[RedactionFinding, ...]:
         """All findings in the order of the places, those in the task's goal last.
 
-        Values that differ in letter case only are the same.
+        Values that differ in letter case only, or numbers in how they are cut, are the same.
         """
         return self._numbered([*texts(trajectory), (GOAL, goal)])
 
@@ -73,22 +74,22 @@ class Scan:
         return self._numbered([(GOAL, task.goal), (TASK, _rest_of(task))])
 
     def _numbered(self, places: Iterable[tuple[str, str]]) -> tuple[RedactionFinding, ...]:
-        """The findings of texts by place; equal values of a kind get one number."""
-        numbers: dict[tuple[str, str], int] = {}
+        """The findings of texts by place; one value has one kind and number, those of the place
+        where it was found first, and is found wherever it stands.
+        """
+        read = [(place, text, self._in(place, text)) for place, text in places]
+        named: dict[str, tuple[str, int]] = {}
         last = defaultdict[str, Iterator[int]](lambda: count(1))
-        found = []
+        for span in (span for *_, spans in read for span in spans):
+            if same(span.value) not in named:
+                named[same(span.value)] = span.kind, next(last[span.kind])
 
-        for place, text in places:
-            for span in self._in(place, text):
-                value = (span.kind, span.value.casefold())
-                if value not in numbers:
-                    numbers[value] = next(last[span.kind])
-
-                found.append(
-                    RedactionFinding(place, span.start, span.end, span.kind, numbers[value])
-                )
-
-        return tuple(found)
+        forms = announced(((text, one) for _, text, spans in read for one in spans), self._short)
+        return tuple(
+            RedactionFinding(place, start, end, *named[same(value)])
+            for place, text, spans in read
+            for start, end, value in _all(text, spans, forms)
+        )
 
     def _in(self, place: str, text: str) -> Sequence[Span]:
         if place in _SHARED:
@@ -97,6 +98,17 @@ class Scan:
 
     def _found(self, text: str) -> Sequence[Span]:
         return found_in(text, self.finder)
+
+
+def _all(
+    text: str, spans: Sequence[Span], forms: Mapping[str, str]
+) -> Iterable[tuple[int, int, str]]:
+    """(start, end, value) of what was found in a text and of what stands there again."""
+    first = [(span.start, span.end, span.value) for span in spans]
+    more = list(again(text, forms, spans)) if forms else []
+    stands = standing(text, [(start, end) for start, end, _ in more]) if more else []
+    more = [one for one, one_stands in zip(more, stands, strict=True) if one_stands]
+    return sorted(first + more) if more else first
 
 
 @lru_cache(maxsize=8)

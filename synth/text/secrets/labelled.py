@@ -169,7 +169,18 @@ def _without_quotes(label: Label, text: str, form: Form, start: int, at: int) ->
 
     if is_value(label, value, form, quoted=False):
         whole = shape.match(text, at)
-        yield at, whole.end() if whole is not None and len(value) == _JUDGED else end
+        goes_on = whole is not None and len(value) == _JUDGED
+        yield at, whole.end() if whole is not None and goes_on else _closed(text, at, end)
+
+
+def _closed(text: str, at: int, end: int) -> int:
+    """The end of a value, behind the bracket that closes one in it."""
+    for opens, closes in ("()", "[]", "{}"):
+        is_open = text.count(opens, at, end) > text.count(closes, at, end)
+        if is_open and text.startswith(closes, end):
+            return end + 1
+
+    return end
 
 
 def is_value(label: Label, value: str, form: Form, *, quoted: bool) -> bool:
