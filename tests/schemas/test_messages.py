@@ -145,6 +145,7 @@ def test_canonical_messages_come_back_as_they_were(messages: list[Message]) -> N
     assert to_messages(trajectory(read.system_prompt, read.opening, read.turns)) == messages
 
 
+@pytest.mark.slow
 @given(st.lists(canonical_message, max_size=8))
 def test_what_is_shown_live_is_what_is_recorded(messages: list[Message]) -> None:
     read = from_messages(messages)

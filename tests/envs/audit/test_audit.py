@@ -281,6 +281,7 @@ def test_answers_of_the_wrong_type_are_told_once(where, said):
     assert answer.findings[0].detail == f"nothing can be asked: {said}"
 
 
+@pytest.mark.slow
 def test_a_world_that_cannot_be_opened_or_ends_the_process_is_told_once(caplog):
     def opened(raised):
         def init(self, *given):

@@ -258,6 +258,7 @@ def test_no_digit_of_a_fact_can_be_changed_unseen(data: st.DataObject, line: str
     assert kinds(line, line[:place] + other + line[place + 1 :]) & {"contradicts", "omits"}
 
 
+@pytest.mark.slow
 @given(st.text(max_size=300), st.sampled_from([YES, GO_ON, EMAIL, CHANGE]))
 def test_any_text_gets_known_kinds_and_never_an_exception(said: str, line: str) -> None:
     assert kinds(line, said) <= set(KINDS)

@@ -116,6 +116,7 @@ def equal_to_plain(trajectory: Trajectory) -> None:
     assert heard_score == pytest.approx(score)
 
 
+@pytest.mark.slow
 @given(st.lists(turns, max_size=6), st.sampled_from(PHRASES))
 @settings(max_examples=20)
 def test_signals_and_score_equal_the_plain_rules(some: list[Any], opening: str) -> None:

@@ -66,6 +66,7 @@ def test_one_question_is_answered(
     assert query(ledger, question).fetchall() == rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "question", ["EXPLAIN SELECT 1", "explain analyze FROM turns", "EXPLAIN (FORMAT json) SELECT 1"]
 )
@@ -97,6 +98,7 @@ def test_tables_are_shown_and_described_without_internals(ledger: Ledger) -> Non
         assert [row[0] for row in query(ledger, f"DESCRIBE {name}").fetchall()] == schema.names
 
 
+@pytest.mark.slow
 def test_a_task_that_came_twice_is_one_task(ledger: Ledger) -> None:
     assert query(ledger, "SELECT count(*), min(goal) FROM tasks").fetchall() == [(1, "Look.")]
     assert query(

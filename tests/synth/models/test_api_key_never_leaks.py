@@ -211,6 +211,7 @@ PRINTABLE = st.text(
 )
 
 
+@pytest.mark.slow
 @given(key=PRINTABLE, before=st.text(max_size=5), depth=st.integers(1, 3), escaped=st.booleans())
 def test_a_key_is_found_however_json_writes_it(
     key: str, before: str, depth: int, escaped: bool

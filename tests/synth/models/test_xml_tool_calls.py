@@ -115,6 +115,7 @@ def test_whatever_is_written_nothing_is_raised_and_no_arguments_are_both_whole_a
     with_recovered_calls(Completion(content=text, thought=text), [], [PAY])
 
 
+@pytest.mark.slow
 @given(calls(), st.data())
 def test_a_call_that_is_cut_off_anywhere_stays_text(
     made: tuple[str, dict[str, Any], dict[str, Any]], data: st.DataObject

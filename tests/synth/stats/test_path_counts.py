@@ -59,6 +59,7 @@ def rmse(estimate: Estimate, own: float, other: float) -> float:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rates", [(0.5, 0.5), (0.1, 0.9), (0.3, 0.7), (0.9, 0.2), (0.0, 1.0)])
 def test_on_average_values_are_the_truth(rates: tuple[float, float]) -> None:
     assert means(by_paths, *rates) == pytest.approx(list(rates), abs=1e-9)

@@ -195,6 +195,7 @@ _MARKS = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(_MARKS)
 @settings(max_examples=100, deadline=None)
 def test_a_verdict_is_taken_only_where_every_value_says_yes_or_no(marks: list[Any]) -> None:

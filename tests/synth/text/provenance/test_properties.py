@@ -47,6 +47,7 @@ def leaves(value: Any) -> list[Any]:
     return [value] if inner is None else [leaf for entry in inner for leaf in leaves(entry)]
 
 
+@pytest.mark.slow
 @given(st.lists(documents, min_size=1, max_size=4), words, invented)
 def test_an_invented_identifier_is_always_found(shown, goal, identifier):
     turns = [called("get_thing", document, said=goal) for document in shown]
@@ -80,6 +81,7 @@ def test_a_small_number_copied_from_its_own_key_is_never_flagged(number, as_text
     )
 
 
+@pytest.mark.slow
 @given(st.lists(documents, max_size=3), invented)
 def test_an_echoed_error_justifies_nothing(shown, identifier):
     failed = called("get_thing", f"Error: {identifier} not found", error=True, thing_id=identifier)

@@ -69,7 +69,7 @@ def test_part_of_a_longer_word_is_no_value() -> None:
 
 def test_within_json_it_stays_json() -> None:
     call = ToolCall.received("c0", "note", f'{{"text": "it is \\"{FLAG}\\""}}')
-    trajectory = make_trajectory(system_prompt=f'The password is {FLAG}.', turns=1)
+    trajectory = make_trajectory(system_prompt=f"The password is {FLAG}.", turns=1)
     turn = msgspec.structs.replace(trajectory.turns[0], tool_calls=(call,))
     trajectory = msgspec.structs.replace(trajectory, turns=(turn,))
     clean = redacted(trajectory, SCAN.findings(trajectory))
@@ -78,6 +78,7 @@ def test_within_json_it_stays_json() -> None:
     assert left.arguments == '{"text": "it is \\"[REDACTED:credential:1]\\""}'
 
 
+@pytest.mark.slow
 def test_many_values_and_a_long_text_take_no_time() -> None:
     told = "\n".join(f"password{n}: aB3-{n:05}-xyz{n}" for n in range(500))
     begun = time.process_time()
