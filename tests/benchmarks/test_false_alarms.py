@@ -35,6 +35,7 @@ def test_an_address_is_a_finding_and_no_secret() -> None:
     assert [(figure.value, figure.unit) for figure in alarms.figures()] == [(0, "of 1")]
 
 
+@pytest.mark.slow
 def test_a_text_with_two_secrets_counts_once_and_two_texts_of_a_trajectory_are_one() -> None:
     other = VALUES["npm_token"](Random(2))
     alarms = told(REAL, ("t1", f"{TOKEN}\n{other}"), ("t1", f"again {TOKEN}"), ("t2", "nothing"))

@@ -49,6 +49,7 @@ def test_changes_and_repairs_may_be_plain_too() -> None:
     assert all(task.difficulty["tier"] == 0 and expert(task) for task in made)
 
 
+@pytest.mark.slow
 def test_the_setting_stands_in_the_tasks_that_need_it_alone() -> None:
     assert all(task.env_config["plain"] is True for task in plain(3))
     assert SqlConfig().pinned(Made(SqlConfig())).keys() == {"tables", "engine"}

@@ -104,6 +104,7 @@ def test_a_value_is_put_down_for_rows_in_other_orders(text: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_rows_are_told_by_two_columns_and_by_both() -> None:
     line = f"Remove all {MANY} whose id is 11 and whose {COLUMN} is Alba."
     assert WORDS.read(line) is not None

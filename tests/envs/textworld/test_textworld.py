@@ -226,6 +226,7 @@ def test_a_call_after_the_winning_one_is_answered_by_an_error() -> None:
     assert [o.error for o in response.observations] == [False, True]
 
 
+@pytest.mark.slow
 def test_a_profile_that_is_not_known_is_refused() -> None:
     (task,) = tasks(1)
     with pytest.raises(ConfigError, match="no expert profile 'lazy'"):
