@@ -1,25 +1,14 @@
-"""TextWorld for these tests: small games, turns, episodes. Where the extra is missing, tests that
-import this are skipped.
-"""
+"""TextWorld for these tests: small games, turns, episodes."""
 
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from importlib.util import find_spec
 from typing import Any
-
-import pytest
 
 from synth.envs.textworld import WORLD
 from synth.schemas.environment import AgentTurn, Env, Response
 from synth.schemas.task import Task
 from synth.schemas.trajectory import ToolCall
-
-if find_spec("textworld") is None:
-    pytest.skip(
-        "the extra is missing: pip install -c constraints.txt -e '.[textworld]'",
-        allow_module_level=True,
-    )
 
 SEED = 7
 SMALL = {"rooms": 3, "objects": 6, "quest_length": 4}

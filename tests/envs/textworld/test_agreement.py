@@ -6,6 +6,12 @@ from random import Random
 
 import pytest
 
+pytest.importorskip(
+    "synth.envs.textworld",
+    reason="the extra is missing: pip install -c constraints.txt -e '.[textworld]'",
+    exc_type=ImportError,
+)
+
 from synth.envs.textworld.commands import DIRECTIONS, TOOLS
 from tests.envs.textworld.installed import calls, played, tasks
 

@@ -4,6 +4,12 @@ import asyncio
 
 import pytest
 
+pytest.importorskip(
+    "synth.envs.textworld",
+    reason="the extra is missing: pip install -c constraints.txt -e '.[textworld]'",
+    exc_type=ImportError,
+)
+
 from synth.branching import branch, replay
 from synth.envs.textworld import WORLD
 from synth.schemas.environment import AgentTurn

@@ -5,8 +5,13 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip(
+    "synth.envs.textworld",
+    reason="the extra is missing: pip install -c constraints.txt -e '.[textworld]'",
+    exc_type=ImportError,
+)
+
 from benchmarks.textworld_games import making, snapshot_bytes
-from tests.envs.textworld import installed  # noqa: F401 - skips these where the extra is missing
 
 
 @pytest.mark.slow

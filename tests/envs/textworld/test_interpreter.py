@@ -2,6 +2,12 @@
 
 import pytest
 
+pytest.importorskip(
+    "synth.envs.textworld",
+    reason="the extra is missing: pip install -c constraints.txt -e '.[textworld]'",
+    exc_type=ImportError,
+)
+
 from synth.envs.textworld.config import TextWorldConfig
 from synth.envs.textworld.games import made_games
 from synth.envs.textworld.interpreter import Interpreter, _plain

@@ -4,6 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+pytest.importorskip(
+    "synth.envs.textworld",
+    reason="the extra is missing: pip install -c constraints.txt -e '.[textworld]'",
+    exc_type=ImportError,
+)
+
 from synth.envs.textworld.commands import Command
 from synth.envs.textworld.rewording.reader import read
 

@@ -13,6 +13,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+pytest.importorskip(
+    "synth.envs.textworld",
+    reason="the extra is missing: pip install -c constraints.txt -e '.[textworld]'",
+    exc_type=ImportError,
+)
+
 from synth.envs.textworld import WORLD, games
 from synth.envs.textworld.commands import DIRECTIONS, TOOLS
 from synth.schemas.errors import ConfigError, SynthError
