@@ -9,13 +9,15 @@ from synth.text.secrets.finder import Span
 
 LEAST = 8
 """Characters of a value that is looked for elsewhere; a shorter one may be anything."""
-_NUMBER = re.compile(r"\+?[\d\s().\-/]{6,}")
-_BETWEEN = re.compile(r"[\s().\-/]")
+_NUMBER = re.compile(r"\+?[\d\s()-]{6,}")
+_BETWEEN = re.compile(r"[\s()-]")
 _WORD = re.compile(r"[^\W\d_]+")
 
 
 def same(value: str) -> str:
-    """What is equal for the same value: letters in either case, numbers however they are cut."""
+    """What is equal for the same value: letters in either case, numbers however they are cut
+    by blanks, dashes and brackets (a dot tells one address from another).
+    """
     return _BETWEEN.sub("", value) if _NUMBER.fullmatch(value) else value.casefold()
 
 
@@ -42,14 +44,17 @@ def again(
     text: str, forms: Mapping[str, str], taken: Sequence[Span]
 ) -> Iterator[tuple[int, int, str]]:
     """(start, end, value) of these where nothing was found before."""
-    ends = [(span.start, span.end) for span in taken]
+    covered = bytearray(len(text))
+    for span in taken:
+        covered[span.start : span.end] = b"x" * (span.end - span.start)
+
     for form, value in forms.items():
         at = text.find(form)
         while at >= 0:
             end = at + len(form)
             alone = not (_joins(text, at - 1, at) or _joins(text, end - 1, end))
-            if alone and not any(at < other and start < end for start, other in ends):
-                ends.append((at, end))
+            if alone and covered.find(b"x", at, end) < 0:
+                covered[at:end] = b"x" * len(form)
                 yield at, end, value
             at = text.find(form, end)
 

@@ -7,6 +7,7 @@ import pytest
 
 from synth.filters.secrets import SecretsConfig
 from synth.schemas import ToolCall
+from synth.text.redaction.elsewhere import same
 from synth.text.redaction.findings import redacted
 from tests.trajectories import make_trajectory
 
@@ -76,6 +77,19 @@ def test_within_json_it_stays_json() -> None:
     assert FLAG not in str(clean)
     (left,) = clean.turns[0].tool_calls
     assert left.arguments == '{"text": "it is \\"[REDACTED:credential:1]\\""}'
+
+
+def test_addresses_of_the_same_digits_are_others() -> None:
+    assert same("10.1.0.12") != same("101.0.1.2")
+    assert same("+49 (30) 12-34") == same("+49301234")
+
+
+def test_a_value_that_stands_everywhere_takes_no_time() -> None:
+    begun = time.process_time()
+    told, again = stand_ins("the password is aB3-xyz-9", "aB3-xyz-9 " * 50_000)
+    assert len(told) == 1
+    assert again == told * 50_000
+    assert time.process_time() - begun < 10
 
 
 @pytest.mark.slow
