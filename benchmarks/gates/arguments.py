@@ -8,6 +8,7 @@ line by line: what was asked in words, and a command line that does it.
 
 import argparse
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from hashlib import sha256
@@ -40,6 +41,7 @@ REAL = {
     "tau": (*TAU, "tau2_es", "tau2_retail_multi"),
     "FireAct": ("fireact",),
 }
+_PERSON = re.compile(r"\b[a-z]+_[a-z]+_\d{4}\b")
 FALSE_ALARMS, MISSES, READ = "false alarms", "misses", "flagged, though honest as read"
 
 
@@ -82,21 +84,58 @@ def read_by_hand() -> dict[str, str]:
     return found
 
 
-def leaking(episodes: Sequence[Trajectory], seed: int = 5) -> int:
-    """How many unguided episodes leak what another task's user and tools said, by any kind."""
-    rng, alarms, texts = Random(seed), 0, [lesson(one) for one in episodes]
+@cache
+def told_of_more() -> dict[str, str]:
+    """Real trajectories that were read, whose agent had been shown what they do not hold -> what."""
+    found: dict[str, str] = msgspec.yaml.decode((HAND / "told_of_more.yaml").read_bytes())
+    return found
 
-    for one in episodes:
-        # the same users stand in several folders, under other ids
+
+def leaking(episodes: Sequence[Trajectory], seed: int = 5) -> list[Trajectory]:
+    """The episodes that leak what another task's user and tools said, by any kind."""
+    rng, found, texts = Random(seed), list[Trajectory](), [lesson(one) for one in episodes]
+    people = [_people(one) for one in episodes]
+
+    for one, mine in zip(episodes, people, strict=True):
+        # the same users, and the same customers, stand in several tasks and folders
         asked = _first_words(one)
         others = [
             text
-            for text, other in zip(texts, episodes, strict=True)
-            if other.task_id != one.task_id and _first_words(other) != asked
+            for text, other, theirs in zip(texts, episodes, people, strict=True)
+            if other.task_id != one.task_id
+            and _first_words(other) != asked
+            and mine.isdisjoint(theirs)
         ]
-        alarms += bool(others) and bool(leaks(one, rng.choice(others), since=0))
+        if others and leaks(one, rng.choice(others), since=0):
+            found.append(one)
 
-    return alarms
+    return found
+
+
+def called_leaking(source: str, by_folder: Iterable[Sequence[Trajectory]]) -> list[Rate]:
+    """How many unguided episodes are, by lessons of their own folder: all, and those that had
+    neither been shown more than they hold nor made up what the lesson has.
+    """
+    folders = list(by_folder)
+    n, found = sum(map(len, folders)), [one for of in folders for one in leaking(of)]
+    known = told_of_more() | read_by_hand()
+    wrong = sum(one.trajectory_id not in known for one in found)
+
+    return [
+        Rate(source, "leaks", "flagged, truth unknown", len(found), n, ""),
+        Rate(source, "leaks", "flagged, though unguided as read", wrong, n, "at most 1 %"),
+    ]
+
+
+def _people(one: Trajectory) -> set[str]:
+    """The customers that a trajectory is about, as tau names them: mei_kovacs_8020."""
+    heard = [*one.opening, *(told for turn in one.turns for told in turn.observations)]
+    calls = [call.arguments for turn in one.turns for call in turn.tool_calls]
+    return {
+        name
+        for text in [*(told.content for told in heard), *calls]
+        for name in _PERSON.findall(text)
+    }
 
 
 def _first_words(one: Trajectory) -> str:
@@ -194,9 +233,8 @@ def rows(count: int = COUNT, most: int | None = MOST) -> list[Rate]:
         few = None if most is None else most // len(folders)
         by_folder = [_drawn([one for one in real([name]) if one.turns], few) for name in folders]
         episodes = list(chain.from_iterable(by_folder))
-        alarms = sum(map(leaking, by_folder))
         found += dropped(source, episodes, honest=False)
-        found.append(Rate(source, "leaks", FALSE_ALARMS, alarms, len(episodes), "at most 1 %"))
+        found += called_leaking(source, by_folder)
         found += missed(source, episodes)
 
     return found

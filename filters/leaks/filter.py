@@ -225,6 +225,6 @@ FILTER = Filter(
     measure=measure,
     about=JudgedLeak,
     measured=tuple(LeaksConfig.model_fields),
-    version=6,
+    version=7,
     optional_roles=_models,
 )

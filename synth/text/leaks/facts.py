@@ -12,6 +12,7 @@ import msgspec
 
 from synth.text.data_files import read
 from synth.text.leaks.content import LABEL, is_advice, stems_of, words_of
+from synth.text.leaks.keys import without_keys
 from synth.text.leaks.spelled import MONTHS, atoms
 from synth.text.paraphrase.masking import stem
 
@@ -80,6 +81,7 @@ def folded(word: str) -> str:
 
 def facts_of(lesson: str) -> Facts:
     """What a lesson tells; of its advice only numbers, names and codes."""
+    lesson = without_keys(lesson)
     told = [one for one in _SENTENCE.split(lesson) if not is_advice(one)]
     stems = {stem(word) for sentence in told for word in words_of(sentence)}
 

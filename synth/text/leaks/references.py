@@ -12,6 +12,8 @@ _HELP = (
     r"(?:hints?|guidance|reflections?|lessons?|memo|improvement suggestions?|root[- ]cause "
     r"analysis|post-?mortem)"
 )
+_LAST_TIME = r"\b(?<!one )(?:last|previous) time\b"
+"""Not who asks to "confirm one last time"."""
 _OF_WHICH = r"(?:(?:earlier|previous|given|provided|above|hidden|same|key|main|useful|helpful) )?"
 _OF_HELP = re.compile(
     "|".join(
@@ -38,8 +40,7 @@ _OF_AN_ATTEMPT = re.compile(
         (
             rf"\b(?:my|the|our|an?|that|this) {_EARLIER} {_ATTEMPT}\b",
             rf"\b(?:in|from|during|after|on|of|since|unlike) {_EARLIER} {_ATTEMPT}\b",
-            r"\b(?:i|we)\b[^.\n]{0,40}\b(?:last|previous) time\b|\b(?:last|previous) "
-            r"time\b[^.\n]{0,40}\b(?:i|we)\b",
+            rf"\b(?:i|we)\b[^.\n]{{0,40}}{_LAST_TIME}|{_LAST_TIME}[^.\n]{{0,40}}\b(?:i|we)\b",
             r"\bsecond attempt\b|\btr(?:y|ying) (?:this )?again from\b",
             r"\b(?:avoid|repeat|make|making)(?:ing)? (?:the|my|that|this) "
             r"(?:same|earlier|previous) (?:mistake|error)s?\b",

@@ -12,6 +12,7 @@ import msgspec
 
 from synth.schemas import SYSTEM_NAME, Observation, Source, Trajectory, Turn
 from synth.text.leaks.canary import betrayed, canary_of, without_canary
+from synth.text.leaks.keys import BREAK, is_field, without_keys
 from synth.text.leaks.literals import is_one_name, literals
 from synth.text.leaks.references import RECENT, failed, reference
 from synth.text.provenance import ProvenanceReport, provenance
@@ -111,10 +112,13 @@ def _stands_everywhere(value: object) -> bool:
 
 def _of_guidance(trajectory: Trajectory, whispered: str, first: int) -> Iterator[Leak]:
     """Copied text, references to help, literals."""
-    words = _WORD.findall(whispered.casefold())
+    told = without_keys(whispered)
+    parts = [_WORD.findall(part) for part in told.casefold().split(BREAK)]
     # all of a guidance that is shorter is one run
-    length = len(words) if _FEWEST <= len(words) < WORDS else WORDS
-    shown = _Shown(set(_runs(words, length)), literals(whispered))
+    count = sum(map(len, parts))
+    length = count if _FEWEST <= count < WORDS else WORDS
+    runs = {run for words in parts for run in _runs(words, length)}
+    shown = _Shown(runs, literals(told))
     shown.show(None, "system", trajectory.system_prompt or "")
     shown.show(None, "tools", json.dumps(trajectory.tools, ensure_ascii=False))
     for observation in trajectory.opening:
@@ -227,6 +231,6 @@ def _leaves(value: Any, depth: int) -> Iterator[str]:
             yield from _leaves(entry, depth + 1)
 
         if isinstance(value, dict):
-            yield from (key for key in value if not key.replace("_", "").isalpha())
+            yield from (key for key in value if not is_field(key))
     elif value is not None and not isinstance(value, bool):
         yield str(value)
