@@ -1,18 +1,26 @@
 """A pool on the bench: its tasks, shares with their bounds, and who passes."""
 
-from collections.abc import Callable, Sequence
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+from benchmarks.shown_texts import texts_of
+from synth.engine.progress import progress_for
+from synth.envs.repo.bots.secrets import secrets
+from synth.envs.repo.making.together import together
 from synth.envs.repo.starting import RepoSettings
 from synth.envs.repo.task_tree import TaskTree, task_tree
 from synth.envs.transcript import play
 from synth.envs.world import EnvEntry
-from synth.schemas import Episode, Policy, Task
+from synth.schemas import AgentTurn, Episode, Policy, Task
 from synth.stats.intervals import clopper_pearson
 
 SEED, MOST_TURNS = 7, 60
 Choose = Callable[[Episode], Policy]
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 class Bench(NamedTuple):
@@ -39,14 +47,53 @@ def at_least(count: int, n: int) -> str:
     return f"{count} of {n} ({share}above {100 * clopper_pearson(count, n, 0.9)[0]:.1f} %)"
 
 
-async def passes(bench: Bench, task: Task, choose: Choose, seed: int = SEED) -> bool:
-    """Whether a policy solves a task."""
+async def each(
+    name: str, cases: Iterable[T], asked: Callable[[T], Awaitable[R]], unit: str = "episodes"
+) -> list[R]:
+    """What comes of each case, in their order, as many at a time as there are cores; how far it has
+    come, to stderr.
+    """
+    every, turn, progress = list(cases), asyncio.Semaphore(os.cpu_count() or 1), progress_for()
+    progress.start(name, len(every), unit)
+
+    async def one(case: T) -> R:
+        async with turn:
+            found = await asked(case)
+        progress.step(1)
+        return found
+
+    try:
+        return await together(one(case) for case in every)
+    finally:
+        progress.stop()
+
+
+class Ended(NamedTuple):
+    """Whether an episode solved its task, how many lines of hidden tests it was shown, and what was
+    done.
+    """
+
+    passed: bool
+    shown: int
+    actions: Sequence[AgentTurn]
+
+
+async def ended(bench: Bench, task: Task, choose: Choose, seed: int = SEED) -> Ended:
+    """How an episode of a policy ends."""
     env = bench.world.open(task.env_config)
     try:
         played = await play(env, task, choose, seed=seed, max_turns=MOST_TURNS)
-        return played.verdict.passed is True
     finally:
         await env.close()
+
+    texts = "\n".join(texts_of(played))
+    shown = sum(line in texts for line in secrets(bench.place(task)))
+    return Ended(played.verdict.passed is True, shown, played.actions)
+
+
+async def passes(bench: Bench, task: Task, choose: Choose, seed: int = SEED) -> bool:
+    """Whether a policy solves a task."""
+    return (await ended(bench, task, choose, seed)).passed
 
 
 def named(what: str, bench: Bench, which: Sequence[bool]) -> None:

@@ -2,9 +2,10 @@
 
 from collections import Counter
 
-from benchmarks.repo.bench import Bench, at_least, at_most
+from benchmarks.repo.bench import Bench, at_least, at_most, each
 from synth.envs.repo.bots import judging, wrong
 from synth.envs.repo.bots.public_tasks import found_in, named_in, public_repositories
+from synth.envs.repo.task_tree import Changes, TaskTree
 
 WRONG_PER_TASK, FLAKY_RUNS = 12, 5
 
@@ -49,32 +50,44 @@ async def wrong_patches(bench: Bench) -> None:
     """
     made, killed = Counter[str](), Counter[str]()
     alike = 0
-    for task in bench.tasks:
-        place = bench.place(task)
-        for kind, changes in wrong.wrong_patches(place, WRONG_PER_TASK, "bench"):
-            made[kind] += 1
-            if not await judging.solves(place, changes, bench.settings):
-                killed[kind] += 1
-            elif await judging.alike_to_all_tests(place, changes, bench.settings):
-                alike += 1
+    cases = [
+        (place, kind, changes)
+        for place in map(bench.place, bench.tasks)
+        for kind, changes in wrong.wrong_patches(place, WRONG_PER_TASK, "bench")
+    ]
+
+    async def told(case: tuple[TaskTree, str, Changes]) -> bool | None:
+        """Whether a patch is refused; None where no test of the library tells it."""
+        place, _, changes = case
+        if not await judging.solves(place, changes, bench.settings):
+            return True
+        return None if await judging.alike_to_all_tests(place, changes, bench.settings) else False
+
+    ends = await each("wrong patches", cases, told, "patches")
+    for (_, kind, _), refused in zip(cases, ends, strict=True):
+        made[kind] += 1
+        killed[kind] += refused is True
+        alike += refused is None
 
     print(f"wrong patches refused: {at_least(killed.total(), made.total())}")
-    told = made.total() - alike
-    print(f"  of those that any test of the library tells: {at_least(killed.total(), told)}")
+    telling = made.total() - alike
+    print(f"  of those that any test of the library tells: {at_least(killed.total(), telling)}")
     for kind, count in sorted(made.items()):
         print(f"  {kind:<24} {at_least(killed[kind], count)}")
 
 
 async def flaky(bench: Bench) -> None:
     """Whether five runs of the tests, of the broken tree and of the solution, end alike."""
-    differ = []
-    for task in bench.tasks:
-        place = bench.place(task)
-        for changes in ({}, judging.solution(place)):
-            runs = [
-                await judging.verdict_anew(place, changes, bench.settings)
-                for _ in range(FLAKY_RUNS)
-            ]
-            differ.append(len(set(runs)) > 1)
+    cases = [
+        (place, changes)
+        for place in map(bench.place, bench.tasks)
+        for changes in ({}, judging.solution(place))
+    ]
 
+    async def differs(case: tuple[TaskTree, Changes]) -> bool:
+        """Whether one of five runs ends otherwise."""
+        runs = [await judging.verdict_anew(*case, bench.settings) for _ in range(FLAKY_RUNS)]
+        return len(set(runs)) > 1
+
+    differ = await each("five runs", cases, differs, "trees")
     print(f"verdicts that change in {FLAKY_RUNS} runs: {at_most(sum(differ), len(differ))}")

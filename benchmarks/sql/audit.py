@@ -13,7 +13,8 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 
-from benchmarks.sql.canaries import CANARY, canaried, texts_of
+from benchmarks.shown_texts import texts_of
+from benchmarks.sql.canaries import CANARY, canaried
 from benchmarks.sql.cheats import cheats, told
 from benchmarks.sql.public_names import PUBLIC
 from benchmarks.sql.reader import Reader

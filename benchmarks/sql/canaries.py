@@ -1,14 +1,11 @@
 """Episodes whose second database holds nothing but canaries, which no agent may ever see."""
 
-from collections.abc import Iterator
-
 from msgspec.structs import replace
 
 from synth.envs.sql.database.schema import Database
 from synth.envs.sql.database.sources import DatabaseSource, Made, SqlConfig
 from synth.envs.sql.env import SqlEnv
 from synth.envs.sql.tools import SPEC
-from synth.envs.transcript import Transcript
 from synth.schemas import Task
 
 CANARY = "CANARY-7f3a"
@@ -47,15 +44,3 @@ def canaried(task: Task) -> SqlEnv:
     """The environment of a task, its second database full of canaries."""
     config = SqlConfig.model_validate(dict(task.env_config))
     return SqlEnv(SPEC, config, _Canaried(Made(config)))
-
-
-def texts_of(played: Transcript) -> list[str]:
-    """All that an agent is shown in an episode, and the state keys that go with it."""
-    return [text for told in (played.opening, *played.responses) for text in _shown(told)]
-
-
-def _shown(told: object) -> Iterator[str]:
-    for seen in getattr(told, "observations", ()):
-        yield seen.content
-
-    yield str(getattr(told, "state_key", ""))

@@ -80,7 +80,7 @@ def grade_repo(
     """
     limits = GradeLimits(most_trivial=most_trivial, least_refused=least_refused)
     folder, progress = _place(pool), progress_for(quiet=quiet)
-    progress.start("repo grade", ungraded(folder), "tasks")
+    progress.start("repo grade", ungraded(folder, limits), "tasks")
     told = Told(say=progress.say, kept=lambda task: progress.step(1))
     try:
         return waited(grade_pool(folder, limits, at_once, told))

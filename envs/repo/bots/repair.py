@@ -35,25 +35,24 @@ class BotRepair(msgspec.Struct, frozen=True):
     tried: int
 
 
-async def by_spectrum(place: TaskTree, edits: int = SPECTRUM_EDITS) -> BotRepair | None:
-    """Tries small edits at the most suspicious lines."""
-    return await _tried(place, _suspected, edits)
-
-
-async def by_text(place: TaskTree, edits: int = TEXT_EDITS) -> BotRepair | None:
-    """Tries small edits in the function whose name says most of what failing tests and goal say."""
-    return await _tried(place, _named, edits)
-
-
-async def _tried(place: TaskTree, order: _Order, most: int) -> BotRepair | None:
-    """The first edit that mends, of so many."""
+async def mended(place: TaskTree) -> Mapping[str, BotRepair]:
+    """By bot, the first edit of its own with which all that an agent sees passes; none of a bot that
+    finds none, and of nobody where nothing that an agent sees fails.
+    """
     async with workshop(place) as shop:
         known = await shop.spectrum()
-        if known is None or not known.failing:
-            return None
-        every = list(islice(await order(shop, known), most))
-        tried = await shop.first_repair(known, every)
-        return None if tried.found < 0 else BotRepair(every[tried.found], tried.tried)
+    if known is None or not known.failing:
+        return {}
+
+    found = dict[str, BotRepair]()
+    for bot, (order, most) in BOTS.items():
+        async with workshop(place) as shop:  # one that was stopped leaves its last edit behind
+            every = list(islice(await order(shop, known), most))
+            tried = await shop.first_repair(known, every)
+        if tried.found >= 0:
+            found[bot] = BotRepair(every[tried.found], tried.tried)
+
+    return found
 
 
 async def _suspected(shop: Workshop, known: Spectrum) -> Iterator[RepairEdit]:
@@ -132,3 +131,12 @@ def likeness(name: str, goal: str, tests: Collection[str]) -> int:
 def words(name: str) -> set[str]:
     """The words of a name: `test_clampLow` -> test, clamp, low."""
     return {word.lower() for word in _WORD.findall(name)}
+
+
+BOTS: Mapping[str, tuple[_Order, int]] = {
+    "spectrum": (_suspected, SPECTRUM_EDITS),
+    "text": (_named, TEXT_EDITS),
+}
+"""By bot, the order in which it tries small edits, and how many: at the most suspicious lines; in
+the functions whose names say most of what failing tests and goal say.
+"""

@@ -4,19 +4,19 @@ import msgspec
 
 from synth.confinement.branches import FileChange
 from synth.envs.repo.bots.judging import solves
-from synth.envs.repo.bots.repair import BotRepair, by_spectrum, by_text
+from synth.envs.repo.bots.repair import BOTS, mended
 from synth.envs.repo.bots.wrong import wrong_patches
 from synth.envs.repo.honesty.verdict import tells_by_heart
 from synth.envs.repo.pool import RepoTask
 from synth.envs.repo.starting import RepoSettings
 from synth.envs.repo.task_tree import TaskTree
 
-BOTS = {"spectrum": by_spectrum, "text": by_text}
 TRIVIAL, OTHERS = 0, 1
-MENDED_BY, REFUSED = "mended_by", "wrong_refused"
-"""What a graded task says in its `about`: which bots mend it, and of wrong patches how many its
-check refuses.
+MENDED_BY, REFUSED, BY_HEART = "mended_by", "wrong_refused", "by_heart"
+"""What a graded task says in its `about`: which bots mend it, of wrong patches how many its check
+refuses, and whether it tells code that has the expected values by heart.
 """
+TOLD, NOT_TOLD = "told", "not told"
 WRONG_PATCHES, WRONG_S = 8, 40.0
 """How many are tried, and how long one may run: some never end."""
 
@@ -33,30 +33,34 @@ class BotResult(msgspec.Struct, frozen=True):
 
 async def results(place: TaskTree, settings: RepoSettings) -> list[BotResult]:
     """What becomes of each bot."""
-    return [await _result(name, place, settings) for name in BOTS]
+    repairs = await mended(place)
+    found = list[BotResult]()
+    for bot in BOTS:
+        repair = repairs.get(bot)
+        if repair is None:
+            found.append(BotResult(bot, False))
+            continue
+
+        data = repair.edit.text.encode(errors="surrogateescape")
+        changes = {repair.edit.path: FileChange(data, 0o644)}
+        found.append(BotResult(bot, await solves(place, changes, settings), repair.tried))
+
+    return found
 
 
-async def _result(name: str, place: TaskTree, settings: RepoSettings) -> BotResult:
-    found: BotRepair | None = await BOTS[name](place)
-    if found is None:
-        return BotResult(name, False)
+async def with_tier(place: TaskTree, settings: RepoSettings) -> RepoTask:
+    """The task with its tier, and in `about` which bots mend it."""
+    bots = [one.bot for one in await results(place, settings) if one.solved]
+    about = {**place.task.about, MENDED_BY: " ".join(bots)}
 
-    edit = FileChange(found.edit.text.encode(errors="surrogateescape"), 0o644)
-
-    return BotResult(name, await solves(place, {found.edit.path: edit}, settings), found.tried)
+    return msgspec.structs.replace(place.task, tier=TRIVIAL if bots else OTHERS, about=about)
 
 
-async def labelled(place: TaskTree, settings: RepoSettings) -> RepoTask:
-    """The task with its tier, and in `about` which bots mend it; `by_heart` says that its check
-    would take code which has the expected values by heart.
-    """
-    found = [one for one in await results(place, settings) if one.solved]
-    about = {**place.task.about, MENDED_BY: " ".join(one.bot for one in found)}
-    if not await tells_by_heart(place, settings):
-        about["by_heart"] = "not told"
-    tier = TRIVIAL if found else OTHERS
+async def with_heart(place: TaskTree, settings: RepoSettings) -> RepoTask:
+    """The task, with whether its check tells code that has the expected values by heart."""
+    told = TOLD if await tells_by_heart(place, settings) else NOT_TOLD
 
-    return msgspec.structs.replace(place.task, tier=tier, about=about)
+    return msgspec.structs.replace(place.task, about={**place.task.about, BY_HEART: told})
 
 
 async def with_wrong_patches(place: TaskTree, settings: RepoSettings) -> RepoTask:

@@ -8,11 +8,14 @@ from pathlib import Path
 import msgspec
 
 from synth.envs.repo.bots.tiers import (
+    BY_HEART,
     MENDED_BY,
+    NOT_TOLD,
     REFUSED,
     TRIVIAL,
-    labelled,
     refused_share,
+    with_heart,
+    with_tier,
     with_wrong_patches,
 )
 from synth.envs.repo.making.pool.files import Tried, TriedFile, write_pool, write_task
@@ -23,18 +26,20 @@ from synth.envs.repo.starting import RepoSettings
 from synth.envs.repo.task_tree import TaskTree, unchanged_tools
 
 TOO_EASY = "a bot mends it"
-BY_HEART = "its check takes code that has the expected values by heart"
+TAKES_VALUES = "its check takes code that has the expected values by heart"
 TAKES_WRONG = "its tests take patches that are nearly right"
 LEAST_REFUSED = 0.85
 """Of the wrong patches that a task was tried with, the least share that it has to refuse: one of
 eight may pass, as some do what the solution does.
 """
-STEPS = {MENDED_BY: labelled, REFUSED: with_wrong_patches}
-"""By what a task says of it, what is tried."""
+STEPS = {REFUSED: with_wrong_patches, BY_HEART: with_heart, MENDED_BY: with_tier}
+"""By what a task says of it, what is tried: what costs least and takes out most comes first, and
+nothing more is tried with a task that is not to stay.
+"""
 
 
 class GradeTally(msgspec.Struct, frozen=True, kw_only=True):
-    """Tasks by tier, those that were taken out of the pool included; how many that were, by why."""
+    """Tasks by tier, of those that bots tried; how many were taken out of the pool, by why."""
 
     tiers: Mapping[int, int]
     dropped: Mapping[str, int]
@@ -50,9 +55,9 @@ class GradeLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def grade_pool(folder: Path, limits: GradeLimits, at_once: int, told: Told) -> GradeTally:
-    """Lets the bots try each task that they have not tried, and takes out what they mend beyond a
-    share of the pool, and every task whose check does not tell a solution from its tests' expected
-    values, or from patches that are nearly right. Raises `ConfigError`.
+    """Takes out every task whose check does not tell a solution from patches that are nearly right,
+    or from its tests' expected values; lets bots try the others, and takes out what they mend
+    beyond a share of the pool. Raises `ConfigError`.
     """
     unchanged_tools(folder)
     pool, turn, settings = (
@@ -62,11 +67,11 @@ async def grade_pool(folder: Path, limits: GradeLimits, at_once: int, told: Told
     )
 
     async def graded(task: RepoTask) -> RepoTask:
-        if _is_graded(task):
+        if _is_graded(task, limits):
             return task
         async with turn:
             for name, tried in STEPS.items():
-                if name not in task.about:
+                if name not in task.about and _unfit(task, limits) is None:
                     task = await tried(TaskTree(folder, pool.library(task.library), task), settings)
                     write_task(folder, task)
         told.kept(task)
@@ -75,25 +80,32 @@ async def grade_pool(folder: Path, limits: GradeLimits, at_once: int, told: Told
     tasks = await together(graded(task) for task in read_tasks(folder, pool))
     dropped = _dropped(tasks, limits)
     take_out(folder, pool, dropped)
-    return GradeTally(tiers=Counter(task.tier for task in tasks), dropped=Counter(dropped.values()))
+    tiers = Counter(task.tier for task in tasks if MENDED_BY in task.about)
+    return GradeTally(tiers=tiers, dropped=Counter(dropped.values()))
 
 
 def _dropped(tasks: list[RepoTask], limits: GradeLimits) -> dict[str, str]:
     """The ids of graded tasks that do not stay, with why."""
-    dropped = {task.id: TAKES_WRONG for task in tasks if refused_share(task) < limits.least_refused}
-    dropped |= {task.id: BY_HEART for task in tasks if "by_heart" in task.about}
-    told_apart = [task for task in tasks if task.id not in dropped]
-    dropped |= dict.fromkeys(beyond(told_apart, limits.most_trivial), TOO_EASY)
-    return dropped
+    unfit = {task.id: why for task in tasks if (why := _unfit(task, limits)) is not None}
+    fit = [task for task in tasks if task.id not in unfit]
+    return unfit | dict.fromkeys(beyond(fit, limits.most_trivial), TOO_EASY)
 
 
-def _is_graded(task: RepoTask) -> bool:
-    return all(name in task.about for name in STEPS)
+def _unfit(task: RepoTask, limits: GradeLimits) -> str | None:
+    """Why its check makes a task unfit, as far as it was tried."""
+    if REFUSED in task.about and refused_share(task) < limits.least_refused:
+        return TAKES_WRONG
+    return TAKES_VALUES if task.about.get(BY_HEART) == NOT_TOLD else None
 
 
-def ungraded(folder: Path) -> int:
-    """How many tasks have not been tried by all bots, or with wrong patches."""
-    return sum(not _is_graded(task) for task in read_tasks(folder, read_pool(folder)))
+def _is_graded(task: RepoTask, limits: GradeLimits) -> bool:
+    return _unfit(task, limits) is not None or all(name in task.about for name in STEPS)
+
+
+def ungraded(folder: Path, limits: GradeLimits) -> int:
+    """How many tasks something is still to be tried with."""
+    tasks = read_tasks(folder, read_pool(folder))
+    return sum(not _is_graded(task, limits) for task in tasks)
 
 
 def beyond(tasks: list[RepoTask], share: float) -> Iterator[str]:

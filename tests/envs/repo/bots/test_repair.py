@@ -3,11 +3,10 @@
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from synth.envs.repo.bots.repair import by_spectrum, by_text, likeness, words
+from synth.envs.repo.bots.repair import likeness, mended, words
 from synth.envs.repo.task_tree import task_tree
 from tests.envs.repo.tiny import BROKEN, LENGTHS, pool_folder
 
@@ -19,10 +18,10 @@ def pool() -> Iterator[Path]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("bot", [by_spectrum, by_text])
-def test_one_small_edit_is_undone(pool: Path, bot: Any) -> None:
-    found = asyncio.run(bot(task_tree(pool, BROKEN["compared"].id)))
-    assert (found.edit.path, found.edit.text) == ("tiny/lengths.py", LENGTHS)
+def test_one_small_edit_is_undone_by_both_bots(pool: Path) -> None:
+    found = asyncio.run(mended(task_tree(pool, BROKEN["compared"].id)))
+    edits = {bot: (one.edit.path, one.edit.text) for bot, one in found.items()}
+    assert edits == dict.fromkeys(("spectrum", "text"), ("tiny/lengths.py", LENGTHS))
 
 
 def test_words_of_names_and_their_likeness() -> None:

@@ -7,9 +7,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from synth.envs.repo.bots.tiers import MENDED_BY, REFUSED, refused_share
+from synth.envs.repo.bots.tiers import BY_HEART, MENDED_BY, NOT_TOLD, REFUSED, TOLD, refused_share
 from synth.envs.repo.making.pool.files import write_pool, write_task
-from synth.envs.repo.making.pool.grading import TAKES_WRONG, GradeLimits, grade_pool
+from synth.envs.repo.making.pool.grading import (
+    TAKES_VALUES,
+    TAKES_WRONG,
+    GradeLimits,
+    grade_pool,
+    ungraded,
+)
 from synth.envs.repo.making.pool.maker import Told, WantedTasks, make_pool
 from synth.envs.repo.pool import read_pool
 from synth.envs.repo.task_tree import unchanged_tools
@@ -25,17 +31,33 @@ def test_the_share_of_wrong_patches_that_a_check_refuses(said: str, share: float
     assert refused_share(task) == share
 
 
-def test_of_graded_tasks_those_stay_that_refuse_enough(tmp_path: Path) -> None:
-    """7 of 8 are .875, above the least share of .85; 6 of 8 are not."""
-    tasks = []
-    for name, refused in (("most", "7 of 8"), ("few", "6 of 8")):
-        about = {MENDED_BY: "", REFUSED: refused}
-        tasks.append(msgspec.structs.replace(graded(name, 1), about=about))
-        write_task(tmp_path, tasks[-1])
-    write_pool(tmp_path, [library("lib")], [one.id for one in tasks])
+def test_of_graded_tasks_those_stay_that_refuse_enough_and_nothing_more_is_tried_with_others(
+    tmp_path: Path,
+) -> None:
+    """7 of 8 are .875, above the least share of .85; 6 of 8 are not. The library has no tree here:
+    whatever would be tried with a task fails.
+    """
+    tasks = {
+        "most": {REFUSED: "7 of 8", BY_HEART: TOLD, MENDED_BY: ""},
+        "few": {REFUSED: "6 of 8"},
+        "values": {REFUSED: "8 of 8", BY_HEART: NOT_TOLD},
+    }
+    made = [msgspec.structs.replace(graded(name, 1), about=about) for name, about in tasks.items()]
+    for task in made:
+        write_task(tmp_path, task)
+    write_pool(tmp_path, [library("lib")], [one.id for one in made])
+    assert ungraded(tmp_path, GradeLimits()) == 0
     found = asyncio.run(grade_pool(tmp_path, GradeLimits(), 1, Told()))
-    assert found.dropped == {TAKES_WRONG: 1}
-    assert read_pool(tmp_path).tasks == (tasks[0].id,)
+    assert found.dropped == {TAKES_WRONG: 1, TAKES_VALUES: 1}
+    assert found.tiers == {1: 1}
+    assert read_pool(tmp_path).tasks == (made[0].id,)
+
+
+def test_a_task_that_refused_too_few_is_tried_further_where_fewer_are_asked(tmp_path: Path) -> None:
+    task = msgspec.structs.replace(graded("few", 1), about={REFUSED: "6 of 8"})
+    write_task(tmp_path, task)
+    write_pool(tmp_path, [library("lib")], [task.id])
+    assert ungraded(tmp_path, GradeLimits(least_refused=0.7)) == 1
 
 
 def test_tools_that_were_changed_are_refused(tmp_path: Path) -> None:
