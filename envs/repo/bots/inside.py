@@ -5,7 +5,9 @@ Run: `python inside.py REQUEST ANSWER`, both JSON files (`trying.py` says what t
 """
 
 import json
+import math
 import os
+import resource
 import select
 import signal
 import sys
@@ -19,6 +21,10 @@ import pytest
 ARGUMENTS = ["-q", "-p", "no:cacheprovider", "-o", "addopts=", "--tb=no"]
 SCREENED = 3
 """Failing tests that an edit has to pass before all are run."""
+LEAST_CPU_S, TIMES_AS_LONG = 2, 10
+"""Of processor time an edit may take so many times what the broken tree took, whatever else the
+machine does: many an edit makes a loop that never ends.
+"""
 IMPORTED = ""
 """The name under which lines stand that are run when modules are imported."""
 
@@ -93,6 +99,9 @@ def first_repair(request: dict[str, Any]) -> dict[str, Any]:
     """
     failing, tests, before = request["failing"], request["tests"], request["passed"]
     end = time.monotonic() + request["total_s"]
+    first = failing[:SCREENED]
+    _, usual_s = _forked(["-x", *first], request["one_s"])
+    most_s = max(LEAST_CPU_S, math.ceil(TIMES_AS_LONG * usual_s))
     for number, edit in enumerate(request["edits"]):
         if time.monotonic() > end:
             return {"found": -1, "tried": number}
@@ -100,10 +109,9 @@ def first_repair(request: dict[str, Any]) -> dict[str, Any]:
         original = place.read_bytes()
         place.write_text(edit["text"])
         try:
-            first = failing[:SCREENED]
-            one = _forked(["-x", *first], request["one_s"])
+            one, _ = _forked(["-x", *first], request["one_s"], most_s)
             if all(one.get(test) for test in first):
-                every = _forked(tests, request["every_s"])
+                every, _ = _forked(tests, request["every_s"])
                 broken = [test for test in before if before[test] and not every.get(test)]
                 if not broken and all(every.get(test) for test in failing):
                     return {"found": number, "tried": number + 1}
@@ -113,13 +121,19 @@ def first_repair(request: dict[str, Any]) -> dict[str, Any]:
     return {"found": -1, "tried": len(request["edits"])}
 
 
-def _forked(tests: list[str], limit_s: float) -> dict[str, bool]:
-    """Outcomes of tests in a child, so that the next one imports all anew; none where it hangs."""
+def _forked(
+    tests: list[str], limit_s: float, cpu_s: int | None = None
+) -> tuple[dict[str, bool], float]:
+    """Outcomes of tests in a child, so that the next one imports all anew, and the processor time
+    that it took; no outcomes where it meets its limit of time or of processor time.
+    """
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         os.setpgid(0, 0)
         os.close(reading)
+        if cpu_s is not None:
+            resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s))
         _quiet()
         outcomes = Outcomes()
         pytest.main([*ARGUMENTS, *tests], plugins=[outcomes])
@@ -129,12 +143,12 @@ def _forked(tests: list[str], limit_s: float) -> dict[str, bool]:
 
     os.close(writing)
     text = _read(reading, time.monotonic() + limit_s)
-    _ended(child)
+    took_s = _ended(child)
 
     try:
-        return dict(json.loads(text))
+        return dict(json.loads(text)), took_s
     except ValueError:
-        return {}
+        return {}, took_s
 
 
 def _read(descriptor: int, until: float) -> bytes:
@@ -151,14 +165,15 @@ def _read(descriptor: int, until: float) -> bytes:
     return text
 
 
-def _ended(child: int) -> None:
-    """Ends a child with all that it has started."""
+def _ended(child: int) -> float:
+    """Ends a child with all that it has started; the processor time that it took."""
     for kill in (os.killpg, os.kill):
         try:
             kill(child, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
             continue
-    os.waitpid(child, 0)
+    *_, used = os.wait4(child, 0)
+    return used.ru_utime + used.ru_stime
 
 
 def _quiet() -> None:
