@@ -40,9 +40,10 @@ def main() -> None:
     parser.add_argument("seed", type=int, nargs="?", default=SEED)
     parser.add_argument("--only", nargs="*", default=list(PARTS), choices=list(PARTS))
     parser.add_argument("--ids", help="a file with ids of public tasks, one a line")
+    parser.add_argument("--tests-s", type=float, default=LIMIT_S, help="of one run of the tests")
     given = parser.parse_args()
     listed = Path(given.ids).read_text().split() if given.ids else ()
-    settings = RepoSettings(pool=str(Path(given.pool).resolve()), tests_s=LIMIT_S)
+    settings = RepoSettings(pool=str(Path(given.pool).resolve()), tests_s=given.tests_s)
     world = bound(settings)
     bench = Bench(world, settings, world.make_tasks({}, given.seed, given.tasks), listed)
 
