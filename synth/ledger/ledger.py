@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from synth.ledger.log import manifest
+from synth.ledger.log.attempt_numbers import is_outdated, renumbered
 from synth.ledger.log.cursor import Cursor
-from synth.ledger.log.fencing import FENCE, refuse_fenced
+from synth.ledger.log.fencing import refuse_fenced
 from synth.ledger.log.manifest import (
     DoneLine,
     FenceLine,
@@ -25,30 +24,22 @@ from synth.ledger.log.manifest import (
     ShardLine,
     SlotRecord,
     StageLine,
-    StoredFile,
     WrittenLine,
 )
 from synth.ledger.log.shard_files import ShardFiles
+from synth.ledger.log.shard_rows import ShardRows
 from synth.ledger.log.state import LedgerState
 from synth.ledger.storage import Storage
 from synth.ledger.storage.journal import state_folder
-from synth.ledger.tables import rows
 from synth.ledger.tables.graph_rows import Edge, Node
 from synth.ledger.tables.role_reply import RoleReply
 from synth.ledger.tables.row_validation import storable_shard
 from synth.ledger.tables.rows import Records
-from synth.schemas import ConfigError, Outcome, SynthError, Task, Trajectory, trajectory_id
+from synth.schemas import ConfigError, Outcome, SynthError, Task, Trajectory
 
 if TYPE_CHECKING:
     import polars as pl
 
-_LIGHT = """
-    trajectory_id task_id synthesizer model stage attempt outcome fault termination authorship
-    benchmark prompt_tokens completion_tokens cached_tokens model_calls cost_usd n_turns
-    n_tool_calls fault_detail
-"""
-LIGHT = _LIGHT.split()
-"""Columns of a trajectory that are no longer than a line."""
 PATIENCE = 50
 """Looks, a tenth of a second apart, at a line that another writer has taken."""
 
@@ -94,7 +85,7 @@ class Ledger:
         self.storage = Storage(url)
         self.state = LedgerState()
         self.files = ShardFiles(self.storage)
-        self._tasks_in: dict[str, frozenset[str]] = {}
+        self._rows = ShardRows(self.storage.url, self.files, self.state)
         self._cursor = Cursor(self.storage, mends=create)
         self.refresh()
         if not self.state.lines and not may_be_empty:
@@ -184,23 +175,12 @@ class Ledger:
             line, ended = self.write_shard(ref, records, name)
             while not self.append(line):
                 self._after_another()
-                if self._outdated(line):
+                if is_outdated(self.state, line):
                     break
             else:
                 self.refresh()
                 return [now for _, now in ended]
             self.discard([line])
-
-    def _outdated(self, line: ShardLine) -> bool:
-        """Whether what others have committed meanwhile refuses a shard, or gives its attempts other
-        numbers.
-        """
-        state = self.state
-        return FENCE.get() in state.fences or any(
-            one.attempt < state.next_attempt(one.slot_id)
-            or (state.settled(one.slot_id) and one.trajectory_id not in line.superseded)
-            for one in line.slots
-        )
 
     def write_shard(
         self, ref: StageRef, records: Records, name: str = ""
@@ -211,7 +191,7 @@ class Ledger:
         Also returns each trajectory that became invalid for it: as it was, and as it is now.
         """
         given: Sequence[Any] = records.get("trajectories", ())
-        records = {**records, "trajectories": self._renumbered(given)}
+        records = {**records, "trajectories": renumbered(self.state, given)}
         kept, tables, ended = storable_shard(ref.stage, ref.stage_key, records)
         line = ShardLine(
             stage=ref.stage,
@@ -267,81 +247,30 @@ class Ledger:
         """The current flow's trajectories, or those of `every` flow that ran here; all attempts,
         one shard in memory at a time.
         """
-        for shard, slots in self.state.seen(every=every):
-            ids = [r.trajectory_id for r in slots if wanted is None or r.trajectory_id in wanted]
-            if ids and "trajectories" in shard.files:
-                yield from self._read_shard(shard, ids)
+        return self._rows.trajectories(wanted, every=every)
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Rows of the current flow's trajectories without the heavy columns, one shard in memory at
         a time.
         """
-        for shard, slots in self.state.seen():
-            if "trajectories" in shard.files:
-                seen = {record.trajectory_id for record in slots}
-                for row in self.files.table(shard.files["trajectories"], LIGHT).to_pylist():
-                    if row["trajectory_id"] in seen:
-                        yield row
+        return self._rows.records()
 
     def trajectory(self, identity: str) -> Trajectory:
         """One trajectory by id or unique beginning of one, of any flow that ran here. Raises
         `ConfigError`.
         """
-        found = {
-            record.trajectory_id: shard
-            for shard in self.state.shards
-            for record in shard.slots
-            if record.trajectory_id.startswith(identity)
-        }
-        if len(found) != 1:
-            problem = f"is the beginning of {len(found)} ids" if found else "names no trajectory"
-            raise ConfigError(
-                f"{identity!r} {problem} in {self.storage.url}; list them with: synth sql RUN "
-                "'SELECT trajectory_id FROM trajectories'"
-            )
-
-        ((whole_id, shard),) = found.items()
-        return next(self._read_shard(shard, [whole_id]))
+        return self._rows.trajectory(identity)
 
     def task_ids(self) -> dict[str, str]:
         """The current flow's tasks: id -> environment."""
-        files = self._task_files(every=False)
-        tables = (self.files.table(file, ["task_id", "env"]) for file in files)
-        return {row["task_id"]: row["env"] for table in tables for row in table.to_pylist()}
+        return self._rows.task_ids()
 
     def tasks(self, wanted: Collection[str], *, every: bool = False) -> dict[str, Task]:
         """The wanted tasks by id, as far as the current flow has them, or any flow that ran here.
 
         Which tasks a file holds is remembered: files without any that is wanted are read once.
         """
-        found: dict[str, Task] = {}
-        for file in self._task_files(every=every):
-            held = self._tasks_in.get(file.path)
-            if held is not None and held.isdisjoint(wanted):
-                continue
-            table = self.files.table(file)
-            if held is None:
-                held = self._tasks_in[file.path] = frozenset(table["task_id"].to_pylist())
-            ids = pa.array(sorted(held.intersection(wanted)), pa.string())
-            for row in table.filter(pc.is_in(table["task_id"], value_set=ids)).to_pylist():
-                found[row["task_id"]] = rows.task_of(row)
-
-        return found
-
-    def _task_files(self, *, every: bool) -> list[StoredFile]:
-        whole, partly = self.state.visible()
-        shards = self.state.shards if every else [*whole, *partly]
-        return [shard.files["tasks"] for shard in shards if "tasks" in shard.files]
-
-    def _read_shard(self, shard: ShardLine, wanted: Sequence[str]) -> Iterator[Trajectory]:
-        """The wanted of its trajectories; of the others nothing is decoded, which is most of the
-        work.
-        """
-        tables = (self.files.table(shard.files[name]) for name in ("trajectories", "turns"))
-        if len(wanted) < len(shard.slots):
-            ids = pa.array(wanted, pa.string())
-            tables = (table.filter(pc.is_in(table["trajectory_id"], ids)) for table in tables)
-        return rows.trajectories_of(*tables)
+        return self._rows.tasks(wanted, every=every)
 
     def append(self, line: manifest.Line) -> bool:
         """Writes a line after those that were read; False where another writer was first."""
@@ -369,19 +298,3 @@ class Ledger:
                 return
             time.sleep(0.1)
         raise manifest.missing_error(self.storage, before)
-
-    def _renumbered(self, trajectories: Sequence[Trajectory]) -> list[Trajectory]:
-        """Attempts that another process committed meanwhile under the same number get the next free
-        ones.
-        """
-        result, following = [], dict[str, int]()
-        for one in trajectories:
-            free = following.get(one.slot_id, self.state.next_attempt(one.slot_id))
-            attempt = max(one.attempt, free)
-            following[one.slot_id] = attempt + 1
-            if attempt != one.attempt:
-                identity = trajectory_id(one.slot_id, attempt)
-                one = msgspec.structs.replace(one, attempt=attempt, trajectory_id=identity)
-            result.append(one)
-
-        return result
