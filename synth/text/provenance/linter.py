@@ -1,47 +1,35 @@
 """Argument and choice provenance of one trajectory, turn by turn."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from synth.schemas import (
     PROVIDER_MASK,
     Observation,
-    Scalar,
     Source,
     ToolCall,
     Trajectory,
     Turn,
-    canonical_json,
 )
 from synth.text.provenance.arguments import (
     Argument,
-    all_permitted,
     by_name,
-    exempt,
     parameters,
-    permitted,
     properties,
     scalars,
 )
 from synth.text.provenance.choices.choosing import judged
 from synth.text.provenance.choices.wishes import wished
 from synth.text.provenance.effect import TALKING_VERBS, Effectful, changes, first_word
-from synth.text.provenance.forms import written
-from synth.text.provenance.kinds.computation import computation
-from synth.text.provenance.kinds.kind import kind_of, made, parts
-from synth.text.provenance.kinds.reckoned import reckoned, spellings
+from synth.text.provenance.justification import Justifications
+from synth.text.provenance.kinds.kind import kind_of, parts
 from synth.text.provenance.kinds.sql import changes_rows, is_sql
-from synth.text.provenance.kinds.sql_names import NAMED, listed
-from synth.text.provenance.objects import is_identifier, stem
-from synth.text.provenance.report import ArgumentFinding, Choice, ProvenanceReport, Sighting, Status
-from synth.text.provenance.seen import Seen, stands
-from synth.text.provenance.small_numbers import proven, small
+from synth.text.provenance.objects import is_identifier
+from synth.text.provenance.report import ArgumentFinding, Choice, ProvenanceReport, Status
+from synth.text.provenance.seen import Seen
 
 _ERROR = ("error", "traceback", "exception")
-Verdict = tuple[Status, Sighting | None]
-_SCHEMA = (Status.SCHEMA, Sighting(None, "schema"))
 
 
 def provenance(trajectory: Trajectory, *, effectful: Effectful | None = None) -> ProvenanceReport:
@@ -74,8 +62,7 @@ class _Episode:
         self.effectful = effectful
         self.seen = Seen()
         self.answers: list[tuple[str, str]] = []
-        self.made: list[str] = []
-        """Files that the agent made, and what it wrote there: a source for commands and paths."""
+        self.justified = Justifications(self.tools, self.seen)
         self.findings: list[ArgumentFinding] = []
         self.choices: list[Choice] = []
         self.calls = [
@@ -112,7 +99,7 @@ class _Episode:
         for call, arguments in calls:
             self.seen.wrote(call.arguments)
             for one in arguments:
-                self.made += map(str.casefold, made(one, kind_of(one, call.name), call.name))
+                self.justified.wrote(one, call.name)
 
         question = "\n".join([turn.content or "", *(call.arguments for call in turn.tool_calls)])
         asked = {call.call_id: call for call in turn.tool_calls}
@@ -142,7 +129,7 @@ class _Episode:
 
         for one in arguments:
             value, status = one.value, None
-            for part, status, where in self._sources(one, tool, outermost):
+            for part, status, where in self.justified.sources(one, tool, outermost):
                 found = ArgumentFinding(turn, at, tool, one.path, part, status, where)
                 self.findings.append(found)
 
@@ -155,94 +142,6 @@ class _Episode:
             if chosen is not None:
                 proposed = any(value in question for question, _ in self.answers)
                 self.choices.append(Choice(turn, at, tool, one.path, value, *chosen, proposed))
-
-    def _sources(
-        self, whole: Argument, tool: str, beside: set[str]
-    ) -> Iterator[tuple[Scalar, Status, Sighting | None]]:
-        """Each value that an argument is judged by: itself, or what it is composed of."""
-        composed = parts(whole, kind_of(whole, tool), tool)
-        as_it_stands = composed is None or (composed and self.seen.first(whole.value) is not None)
-
-        if composed == [] or (as_it_stands and exempt(whole)):
-            yield whole.value, Status.EXEMPT, None
-        elif as_it_stands:
-            yield whole.value, *self._known(whole, beside)
-        else:
-            for one in composed or ():
-                yield one.value, *self._known_part(one, beside)
-
-    def _known_part(self, part: Argument, beside: set[str]) -> Verdict:
-        """How a literal of a composed argument is justified: also as the agent's own, in another
-        spelling, or by what is reckoned with in commands.
-        """
-        text = str(part.value)
-        unlisted = part.name == NAMED and not listed(self.seen.shown)
-        if self._is_own(text) or unlisted:
-            return Status.EXEMPT, None
-
-        known = self._known(part, beside)
-        if known[0] is not Status.UNJUSTIFIED:
-            return known
-
-        respelled = next(filter(None, map(self.seen.first, spellings(text))), None)
-        if respelled is not None:
-            return Status.OBSERVED, respelled
-
-        how = reckoned(part.value, self.seen.heard("user"))
-
-        return known if how is None else (Status.COMPUTED, Sighting(None, "computation", how))
-
-    def _is_own(self, text: str) -> bool:
-        """Whether the agent had made a file of this name or with it in, or both sides of an
-        address were seen.
-        """
-        folded, sides = text.casefold(), text.split("@")
-        made = any(stands(one, folded, number=folded.isdigit()) for one in self.made)
-
-        return made or (len(sides) == 2 and all(map(self.seen.first, sides)))
-
-    def _known(self, argument: Argument, beside: set[str]) -> Verdict:
-        """How a value is justified that must be, and where it was seen first."""
-        value = argument.value
-        if isinstance(value, bool) or value in permitted(argument.schema):
-            return _SCHEMA
-
-        number = small(argument)
-        if number is not None and not proven(argument.name, number, self.seen, beside, self._names):
-            return Status.UNJUSTIFIED, None
-
-        found = self.seen.first(value)
-        if found is None and isinstance(value, str) and value.casefold() in self._named_by_schemas:
-            return _SCHEMA
-
-        found = found or self.seen.first_respelled(value)
-        if found is not None:
-            return Status.OBSERVED, found
-
-        how = computation(argument, self.seen)
-        if how is not None:
-            return Status.COMPUTED, Sighting(None, "computation", how)
-
-        forms = written(value, type(value).__name__)
-        described = any(stands(self._schemas, text, number=is_n) for text, is_n in forms)
-
-        return _SCHEMA if described else (Status.UNJUSTIFIED, None)
-
-    @cached_property
-    def _names(self) -> frozenset[str]:
-        """Stems of the names of all tools' arguments."""
-        return frozenset(stem(name) for tool in self.tools.values() for name in properties(tool))
-
-    @cached_property
-    def _schemas(self) -> str:
-        """The schemas of all tools with their descriptions, which the agent was shown, folded."""
-        return canonical_json([*self.tools.values()]).decode().casefold()
-
-    @cached_property
-    def _named_by_schemas(self) -> frozenset[str]:
-        """The values that the schemas of all tools name, folded."""
-        values = [one for tool in self.tools.values() for one in all_permitted(parameters(tool))]
-        return frozenset(value.casefold() for value in values if isinstance(value, str))
 
     def _chosen(
         self, tool: str, argument: Argument, value: str, beside: set[str]
