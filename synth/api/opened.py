@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from synth.ledger import Ledger as StoredLedger
+from synth.ledger.log.lost_shards import lost_lines
 from synth.schemas import ConfigError, Outcome, Task, Trajectory
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class Ledger:
     @property
     def lost(self) -> tuple[str, ...]:
         """A line per shard whose files are gone: which, what it held, what to do."""
-        return tuple(self._stored.state.lost)
+        return tuple(lost_lines(self._stored.state))
 
     def frame(self, table: str, *, every: bool = False) -> "polars.LazyFrame":
         """A table's rows of the current flow, or of `every` flow that ran here; read when it is

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from synth.ledger.ledger import Decision, Ledger, Score, StageRef
-from synth.ledger.log.state import conclusion
+from synth.ledger.log.stage_keys import conclusion
 from synth.schemas import content_hash
 
 

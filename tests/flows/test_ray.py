@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from synth.ledger import Ledger
+from synth.ledger.log.lost_shards import lost_lines
 from synth.schemas.flow import Flow
 from tests.flow_files import SYNTH, echo_flow, run_flow
 from tests.synth.canonical_content import canonical_content
@@ -83,7 +84,7 @@ def has_the_rows_of_one_process(flow: Flow, url: str, folder: Path, episodes: in
     assert len(ray) == episodes
     state = Ledger(url).state
     assert sum(len(shard.slots) for shard in state.shards) == episodes, "no slot was filled twice"
-    assert state.lost == []
+    assert lost_lines(state) == []
 
 
 @alone

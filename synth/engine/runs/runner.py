@@ -18,6 +18,7 @@ from synth.engine.runs.stage_reports import env_versions, episodes_report
 from synth.ledger import Ledger, StageRef
 from synth.ledger.atomic_write import write_named
 from synth.ledger.log import manifest, manifest_checkpoints
+from synth.ledger.log.lost_shards import lost_lines
 from synth.ledger.log.manifest import Json, StageLine
 from synth.ledger.log.state import IMPORT
 from synth.ledger.storage.flow_lock import flow_lock
@@ -43,7 +44,7 @@ async def run_stages(
         text = yaml.safe_dump({name: flow[name] for name in Flow.model_fields}, sort_keys=False)
         write_named(ledger, "flow.yaml", text.encode)
 
-        for line in [*ledger.state.lost, *_half_written(ledger)]:
+        for line in [*lost_lines(ledger.state), *_half_written(ledger)]:
             run.progress.say(line)
 
         reports: dict[str, Json] = {}

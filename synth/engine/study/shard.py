@@ -13,7 +13,7 @@ from synth.engine.study.episodes import ShardEpisodes
 from synth.engine.study.player import Player
 from synth.engine.study.stage_context import StageContext
 from synth.ledger import Decision, Score, StageRef
-from synth.ledger.log.state import evidence_key
+from synth.ledger.log.stage_keys import evidence_key
 from synth.ledger.tables.graph_rows import Edge, Node
 from synth.ledger.tables.role_reply import RoleReply
 from synth.ledger.tables.row_validation import ended_line

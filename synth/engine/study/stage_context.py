@@ -11,7 +11,8 @@ import msgspec
 
 from synth.engine.context import Role, Run
 from synth.engine.numbers import counted_noun
-from synth.ledger.log.state import IMPORT, SlotState, evidence_key
+from synth.ledger.log.stage_keys import evidence_key
+from synth.ledger.log.state import IMPORT, SlotState
 from synth.ledger.typed import Read, committed
 from synth.ledger.views import connect
 from synth.schemas import Outcome, Task, Trajectory, content_hash

@@ -27,6 +27,7 @@ from synth.importers.records import (
     one_line,
 )
 from synth.ledger.ledger import Ledger
+from synth.ledger.log.lost_shards import lost_lines
 from synth.ledger.log.state import IMPORT, LedgerState
 from synth.ledger.typed import read
 from synth.schemas import SynthError, Task, Trajectory, content_hash, trajectory_id
@@ -84,7 +85,7 @@ def trials(run: StoredRun) -> Iterator[Entry]:
         for file in (file for shard in ledger.state.shards for file in shard.files.values()):
             ledger.files.verify(file)
 
-        for line in ledger.state.lost:
+        for line in lost_lines(ledger.state):
             yield Rejection(run.name, "shard", "lost_shard", one_line(line))
 
         lasting = _lasting(ledger.state)

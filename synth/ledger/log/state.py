@@ -1,7 +1,6 @@
 """The manifest folded into what a run holds: settled slots, current stages, visible shards."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from types import MappingProxyType
 
 import msgspec
@@ -20,22 +19,9 @@ from synth.ledger.log.manifest import (
     StageLine,
     WrittenLine,
 )
-from synth.schemas import content_hash
+from synth.ledger.log.stage_keys import conclusion, evidence_key
 
 IMPORT = "import"
-
-
-def evidence_key(stage_key: str) -> str:
-    """The key of rows that a stage keeps out of views, filters and datasets: not its own."""
-    return content_hash([stage_key, "episodes"])
-
-
-@lru_cache(maxsize=1024)
-def conclusion(stage_key: str) -> str:
-    """The key of what a stage concludes from all its work: of several shards under it the last is
-    in force, and no view shows the others.
-    """
-    return content_hash([stage_key, "conclusion"])
 
 
 class SlotState(msgspec.Struct):
@@ -155,10 +141,6 @@ class LedgerState(msgspec.Struct):
             for path, file in line.files.items()
         )
 
-    def is_unfinished(self, line: WrittenLine) -> bool:
-        """Whether the stage that named these files has not said since that they stand."""
-        return bool(line.stage) and (line.stage, line.stage_key) not in self.done
-
     def settled(self, slot_id: str) -> bool:
         """Whether a slot has a valid attempt."""
         return (slot := self.slots.get(slot_id)) is not None and slot.valid is not None
@@ -201,30 +183,6 @@ class LedgerState(msgspec.Struct):
         if self.is_current(shard):
             return shard.slots
         return [record for record in shard.slots if record.trajectory_id in adopted]
-
-    @property
-    def lost(self) -> list[str]:
-        """One line per shard whose file is gone and whose work nobody has done again."""
-        return [
-            _lost_line(path, line, settled=self._settled_without(line))
-            for path, line in self.lost_shards
-            if not self._made_again(line)
-        ]
-
-    def _settled_without(self, line: ShardLine) -> bool:
-        """Whether a stage that is done has kept a shard apart as evidence: no stage reads it any
-        more.
-        """
-        return any(
-            stage == line.stage and evidence_key(key) == line.stage_key for stage, key in self.done
-        )
-
-    def _made_again(self, line: ShardLine) -> bool:
-        if line.slots:
-            return all(record.slot_id in self.slots for record in line.slots)
-        if any(conclusion(stage.stage_key) == line.stage_key for stage in self.stages.values()):
-            return self._last.get(line.stage_key) is not None
-        return (line.stage_key, line.name) in self.named
 
     def is_current(self, shard: ShardLine) -> bool:
         """Whether a shard belongs to the current flow; imports always do."""
@@ -280,21 +238,3 @@ class LedgerState(msgspec.Struct):
     def current_valid(self) -> list[str]:
         """Sorted ids of the valid trajectories that the current flow sees."""
         return sorted(identity for part in self.valid_by_shard() for identity in part)
-
-
-def _lost_line(path: str, line: ShardLine, *, settled: bool) -> str:
-    """What went with a shard's file, what that means, and what to do."""
-    files = line.files
-    told = ("trajectories", "decisions", "labels", "tasks", *files)
-    table = next((name for name in told if name in files), None)
-    what = "its shard" if table is None else f"the {files[table].rows} {table} of its shard"
-    head = f"{path}: missing; {what} (stage {line.stage})"
-    if settled:
-        return (
-            f"{head} are gone, from the costs too: what was found by them stands, and no run makes "
-            "them again; put the file back from a backup to have them"
-        )
-
-    again = "import the same sources again" if line.stage == IMPORT else "run the flow again"
-    mend = "to fill their slots again" if line.slots else "to make them again"
-    return f"{head} count as never made: {again} {mend}, or put the file back from a backup"

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import msgspec
 
 from synth.ledger.log import manifest, manifest_checkpoints
+from synth.ledger.log.lost_shards import lost_lines
 from synth.ledger.log.shard_files import ShardFiles
 from synth.ledger.log.state import LedgerState
 from synth.ledger.log.verify_written import written_problems
@@ -220,5 +221,5 @@ def problems(storage: Storage, verified: Verified) -> Iterator[str]:
         yield from lines.read(last)
 
     yield from found
-    yield from lines.state.lost
+    yield from lost_lines(lines.state)
     lines.note_left()

@@ -71,7 +71,7 @@ class _WrittenFiles:
     def _why(self, line: WrittenLine, path: str, wrong: str) -> str:
         """Says how a file differs, and how to mend it."""
         held = self._storage.sha256(path) if wrong.startswith("damaged") else ""
-        if self._state.is_unfinished(line):
+        if self._is_unfinished(line):
             wrong = "unfinished: it was named, and its writing was interrupted before it stood"
         elif held in self._state.formerly[path]:
             wrong = (
@@ -86,6 +86,10 @@ class _WrittenFiles:
                 "again with --set stages.export.overwrite=true"
             )
         return f"{wrong}; {mend(line, path)}"
+
+    def _is_unfinished(self, line: WrittenLine) -> bool:
+        """Whether the stage that named these files has not said since that they stand."""
+        return bool(line.stage) and (line.stage, line.stage_key) not in self._state.done
 
     def unnamed(self) -> Iterator[str]:
         """Files in the folder of datasets, or in the place of a report, that no line names; in runs
@@ -122,7 +126,7 @@ class _WrittenFiles:
     def _foreign(self, path: str) -> str:
         if path in self._state.formerly:
             if any(
-                self._state.is_unfinished(line)
+                self._is_unfinished(line)
                 for place, line in self._state.written.items()
                 if path.startswith(f"{place}/")
             ):

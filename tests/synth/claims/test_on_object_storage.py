@@ -13,6 +13,7 @@ import pytest
 from synth.ledger import Ledger, StageRef
 from synth.ledger.log import manifest_checkpoints
 from synth.ledger.log.fencing import FENCE, FencedError
+from synth.ledger.log.lost_shards import lost_lines
 from synth.ledger.log.verify import Verified, problems
 from synth.ledger.storage import Storage
 from synth.schemas.errors import DamagedError
@@ -70,7 +71,7 @@ def test_a_put_whose_answer_is_lost_is_known_for_ours_when_it_is_sent_again(
     ledger.commit(REF, trajectories=[make_trajectory("x")])
     again = Ledger(ledger.storage.url)
     assert settled(ledger.storage.url) == [("x", 0)]
-    assert again.state.lost == []
+    assert lost_lines(again.state) == []
     assert [t.slot_id for t in again.trajectories(every=True)] == ["x"]
 
 

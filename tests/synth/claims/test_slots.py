@@ -12,6 +12,7 @@ from synth.claims import Leases
 from synth.claims.slots import ClaimedSlots, PeerClaims
 from synth.ledger import Ledger
 from synth.ledger.log import manifest
+from synth.ledger.log.lost_shards import lost_lines
 from synth.ledger.log.manifest import FenceLine, ShardLine
 from synth.schemas.stage import PlannedSlot
 from synth.schemas.trajectory import Trajectory
@@ -39,7 +40,7 @@ def holds(seed: int, folder: Path) -> tuple[int, int, int]:
     )
     assert filled == [(f"slot{number}", 0) for number in range(SLOTS)], "every slot once"
     assert ledger.state.superseded == frozenset()
-    assert ledger.state.lost == []
+    assert lost_lines(ledger.state) == []
     for slot_id, holder in told.committed_by:
         assert committed_at[slot_id] < fenced_at.get(holder, len(lines)), (
             "nobody who was declared dead before has committed it"

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from synth.ledger import Ledger
+from synth.ledger.log.lost_shards import lost_lines
 from synth.ledger.storage import Storage
 from synth.schemas.flow import Flow
 from tests.flow_files import SYNTH, model_flow, run_flow
@@ -118,7 +119,7 @@ def test_a_stopped_worker_is_taken_over_by_one_whose_clock_is_a_day_ahead_and_lo
         paid_twice = model.counts()["total"] - asked
     assert settled(bucket) == whole
     assert Ledger(bucket).state.superseded == frozenset()
-    assert Ledger(bucket).state.lost == []
+    assert lost_lines(Ledger(bucket).state) == []
     assert min(Ledger(bucket).state.fences.values()) >= 1
     assert paid_twice < CALLS / 2, "it is stopped at its next renewal, not at its commit"
 

@@ -13,7 +13,7 @@ from synth.importers.commit import import_into
 from synth.importers.tally import ImportTally
 from synth.ledger.ledger import Ledger, Score, StageRef
 from synth.ledger.log.manifest import StageLine
-from synth.ledger.log.state import evidence_key
+from synth.ledger.log.stage_keys import evidence_key
 from synth.ledger.sql import query
 from synth.schemas.outcome import Fault, Outcome
 from synth.schemas.task import Task

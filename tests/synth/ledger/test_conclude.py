@@ -6,8 +6,9 @@ from typing import Any
 from synth.ledger import Ledger
 from synth.ledger.conclude import finalize_labels
 from synth.ledger.ledger import Decision, Score, StageRef
+from synth.ledger.log.lost_shards import lost_lines
 from synth.ledger.log.manifest import StageLine
-from synth.ledger.log.state import conclusion
+from synth.ledger.log.stage_keys import conclusion
 from synth.ledger.views import connect
 
 REF = StageRef("critical_step", "key")
@@ -77,7 +78,7 @@ def test_a_conclusion_whose_file_is_gone_is_no_reason_to_believe_the_one_before(
     assert (REF.stage, REF.stage_key) not in again.state.done, (
         "so that the next run concludes again"
     )
-    assert len(again.state.lost) == 1
+    assert len(lost_lines(again.state)) == 1
     finalize_labels(again, REF, scores=[label(0.0)])
     assert rows(again) == [("critical_step", 0.0)]
-    assert again.state.lost == []
+    assert lost_lines(again.state) == []

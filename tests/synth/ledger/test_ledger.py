@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from synth.ledger import Decision, Ledger, StageRef
+from synth.ledger.log.lost_shards import lost_lines
 from synth.ledger.log.manifest import StageLine
 from synth.ledger.sql import query
 from synth.schemas.errors import ConfigError, DamagedError
@@ -184,7 +185,7 @@ def test_a_shard_whose_file_is_gone_counts_as_never_done(tmp_path: Path) -> None
     fresh = Ledger(str(tmp_path))
     assert [t.slot_id for t in fresh.trajectories()] == ["b"]
     assert "a" not in fresh.state.slots
-    (line,) = fresh.state.lost
+    (line,) = lost_lines(fresh.state)
     assert line == (
         f"{tmp_path / first.files['turns'].path}: missing; the 1 trajectories of its shard (stage "
         "rollout) count as never made: "

@@ -5,6 +5,7 @@ attempt to another.
 from pathlib import Path
 
 from synth.ledger import Decision, Ledger, StageRef
+from synth.ledger.log.lost_shards import lost_lines
 from synth.ledger.log.manifest import ShardLine, SlotRecord, StageLine, StoredFile
 from synth.ledger.log.state import LedgerState
 from synth.ledger.sql import query
@@ -95,14 +96,14 @@ def test_a_lost_shard_is_told_until_its_slots_are_filled_again(tmp_path: Path) -
     path = tmp_path / ledger.state.shards[0].files["trajectories"].path
     path.unlink()
     again = Ledger(str(tmp_path))
-    assert again.state.lost == [
+    assert lost_lines(again.state) == [
         f"{path}: missing; the 3 trajectories of its shard (stage rollout) count as never made: "
         "run the flow again to fill their slots again, or put the file back from a backup"
     ]
     again.commit(REF, trajectories=[make_trajectory("a")])
-    assert len(again.state.lost) == 1
+    assert len(lost_lines(again.state)) == 1
     again.commit(REF, trajectories=[make_trajectory("b")])
-    assert again.state.lost == []
+    assert lost_lines(again.state) == []
 
 
 def test_lost_tasks_and_lost_imports_say_what_to_do_about_them(tmp_path: Path) -> None:
@@ -115,7 +116,7 @@ def test_lost_tasks_and_lost_imports_say_what_to_do_about_them(tmp_path: Path) -
     )
     for shard in ledger.state.shards:
         (tmp_path / shard.files["tasks"].path).unlink()
-    tasks, imports = Ledger(str(tmp_path)).state.lost
+    tasks, imports = lost_lines(Ledger(str(tmp_path)).state)
     assert (
         "the 1 tasks of its shard (stage tasks) count as never made: run the flow again to make "
         "them again, or put" in tasks
@@ -126,7 +127,7 @@ def test_lost_tasks_and_lost_imports_say_what_to_do_about_them(tmp_path: Path) -
     )
     ledger = Ledger(str(tmp_path))
     ledger.commit(StageRef("tasks", "t"), tasks=[make_task()])
-    assert ledger.state.lost == [imports]
+    assert lost_lines(ledger.state) == [imports]
 
 
 def test_contested_slots_of_a_long_run_are_worked_out_once_per_line() -> None:
