@@ -12,6 +12,8 @@ from synth.schemas.check import Scalar as Scalar
 from synth.schemas.check import SubVerdict as SubVerdict
 from synth.schemas.check import Tell as Tell
 from synth.schemas.check import verdict_of as verdict_of
+from synth.schemas.conversation import Conversation as Conversation
+from synth.schemas.conversation import from_messages as from_messages
 from synth.schemas.environment import AgentTurn as AgentTurn
 from synth.schemas.environment import Env as Env
 from synth.schemas.environment import EnvSpec as EnvSpec
@@ -57,8 +59,6 @@ from synth.schemas.messages import ENVIRONMENT_NAME as ENVIRONMENT_NAME
 from synth.schemas.messages import GREETING_MASK as GREETING_MASK
 from synth.schemas.messages import PROVIDER_MASK as PROVIDER_MASK
 from synth.schemas.messages import SYSTEM_NAME as SYSTEM_NAME
-from synth.schemas.messages import Conversation as Conversation
-from synth.schemas.messages import from_messages as from_messages
 from synth.schemas.messages import greeting_turn as greeting_turn
 from synth.schemas.messages import observation_message as observation_message
 from synth.schemas.messages import to_messages as to_messages

@@ -260,7 +260,7 @@ TO_PEOPLE = (
 )
 """What a module does that makes text fit to be shown by its own means."""
 TO_FILES_AND_MODELS = {
-    "schemas/messages.py",
+    "schemas/conversation.py",
     "synth/exporters/exact_json.py",
     "synth/exporters/proof/rendered.py",
     "synth/text/transcript/log.py",

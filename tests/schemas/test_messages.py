@@ -7,14 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from synth.schemas.conversation import Conversation, from_messages
 from synth.schemas.environment import Opening
-from synth.schemas.messages import (
-    Conversation,
-    from_messages,
-    greeting_turn,
-    to_messages,
-    view_messages,
-)
+from synth.schemas.messages import greeting_turn, to_messages, view_messages
 from synth.schemas.model import Message
 from synth.schemas.outcome import Outcome, Termination
 from synth.schemas.trajectory import Observation, SampledBy, Source, ToolCall, Trajectory, Turn
