@@ -3,87 +3,29 @@ is there already stays as it is.
 """
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from stat import S_ISREG
 
 from synth.engine.progress import Progress
 from synth.importers.files.decompression import Unpacked
+from synth.importers.gathered import Gathered
 from synth.importers.interchange.synth_run import StoredRun
 from synth.importers.labelling.annotation_files import annotation_files
 from synth.importers.labelling.beside import Labels, labels_for
-from synth.importers.labelling.joined import Named, joined, scores
+from synth.importers.labelling.joined import joined, scores
 from synth.importers.labelling.scores import PREFIX, ScoreVerdicts
 from synth.importers.load import Opened, entries_of, opened
-from synth.importers.records import (
-    WHOLE,
-    Entry,
-    Format,
-    Imported,
-    ImportSettings,
-    Labelled,
-    Rejection,
-    Replaced,
-)
+from synth.importers.records import WHOLE, Entry, Format, Imported, ImportSettings, Rejection
 from synth.importers.tally import ImportTally
 from synth.ledger.ledger import Ledger, StageRef
-from synth.ledger.log.manifest import ImportedFile, ImportLine, ShardLine
+from synth.ledger.log.manifest import ImportedFile, ImportLine
 from synth.ledger.log.state import IMPORT
 from synth.ledger.tables.row_validation import ended_line
 from synth.ledger.tables.rows import Records
 from synth.schemas import ConfigError, Trajectory, content_hash
 
-SHARD = 500
-_SHARD_TURNS = 20_000
-"""A shard ends at either: long trajectories must not fill the memory."""
 _MEGABYTE = 1_000_000
-
-
-class _Gathered:
-    """What one file gave while it is read, or what whole files gave that are not committed yet."""
-
-    def __init__(self) -> None:
-        self.tally = ImportTally()
-        self.named: list[Named] = []
-        self.labels: list[Labelled] = []
-        self.rows: list[Imported] = []
-        self.shards: list[ShardLine] = []
-        self.turns = self.count = 0
-
-    def take(self, entry: Entry, slots: Container[str]) -> None:
-        """Keeps what is new, and counts the rest: no attempt at one of these slots is new."""
-        if isinstance(entry, Rejection):
-            self.tally.reject(entry)
-        elif isinstance(entry, Replaced):
-            self.tally.replaced.append(entry)
-        elif isinstance(entry, Labelled):
-            self.labels.append(entry)
-        else:
-            trajectory = entry.trajectory
-            if entry.name is not None:
-                named = Named(entry.name, trajectory.trajectory_id, entry.turn_of_message)
-                self.named.append(named)
-
-            if trajectory.slot_id in slots:
-                self.tally.of_format(entry)["present"] += 1
-                return
-
-            self.rows.append(entry)
-            self.turns += len(trajectory.turns)
-            self.count += 1
-
-    def add(self, file: "_Gathered") -> None:
-        """Takes over what a file gave that is whole."""
-        self.tally.take(file.tally)
-        self.named += file.named
-        self.labels += file.labels
-        self.rows += file.rows
-        self.shards += file.shards
-        self.turns += file.turns
-
-    @property
-    def full(self) -> bool:
-        return len(self.rows) >= SHARD or self.turns >= _SHARD_TURNS
 
 
 class Import:
@@ -107,7 +49,7 @@ class Import:
         self._bytes = 0.0
         self._told = 0
         self._wrote = False
-        self._whole = _Gathered()
+        self._whole = Gathered()
         self._files: list[ImportedFile] = []
         self.ledger = Ledger(run, may_be_empty=True)
         self.tally = self._whole.tally
@@ -123,7 +65,7 @@ class Import:
 
     def take(self, opened: Opened) -> None:
         """Reads a file; it is committed with others once there is a shard of them."""
-        file, own = opened.file, _Gathered()
+        file, own = opened.file, Gathered()
         before, on_disk = self._bytes, _size(opened.path) or opened.file.size
         self._bytes += on_disk
 
@@ -193,7 +135,7 @@ class Import:
         if shards:
             self.ledger.commit_import(ImportLine(tuple(files), tuple(shards)))
 
-    def _write(self, gathered: _Gathered) -> None:
+    def _write(self, gathered: Gathered) -> None:
         """The rows as a shard that is not committed yet; its key is the hash of what it holds."""
         rows, gathered.rows, gathered.turns = gathered.rows, [], 0
         given = [entry.trajectory for entry in rows]

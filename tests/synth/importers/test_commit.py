@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from synth.engine.progress import PlainProgress, progress_for
-from synth.importers import commit
+from synth.importers import gathered
 from synth.importers.commit import import_into
 from synth.importers.files import decompression
 from synth.importers.records import Format, ImportSettings
@@ -67,7 +67,7 @@ def goals(run: Path) -> list[str]:
 def test_a_file_that_breaks_off_leaves_nothing_behind_however_much_of_it_was_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shard: int
 ) -> None:
-    monkeypatch.setattr(commit, "SHARD", shard)
+    monkeypatch.setattr(gathered, "SHARD", shard)
     whole = json.dumps([chat(q) for q in "abcdefg"])
     write(tmp_path / "in" / "cut.json", whole[:-30])
     write(tmp_path / "in" / "good.jsonl", lines("x", "y"))
@@ -84,7 +84,7 @@ def test_a_file_that_breaks_off_leaves_nothing_behind_however_much_of_it_was_rea
 def test_nothing_to_import_makes_no_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shard: int
 ) -> None:
-    monkeypatch.setattr(commit, "SHARD", shard)
+    monkeypatch.setattr(gathered, "SHARD", shard)
     tally = bring(
         tmp_path / "run", write(tmp_path / "cut.json", json.dumps([chat(q) for q in "abc"])[:-9])
     )
@@ -95,7 +95,7 @@ def test_nothing_to_import_makes_no_run(
 def test_a_file_larger_than_a_shard_is_committed_by_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(commit, "SHARD", 2)
+    monkeypatch.setattr(gathered, "SHARD", 2)
     questions = [f"q{i}" for i in range(7)]
     bring(tmp_path / "run", write(tmp_path / "x.jsonl", lines(*questions)))
     state = Ledger(str(tmp_path / "run")).state
