@@ -22,7 +22,7 @@ from synth.importers.records import (
     is_object,
     joined_record,
 )
-from synth.importers.traces.calls import used
+from synth.importers.traces.model_call import used
 from synth.schemas import PROVIDER_MASK
 
 _TYPES = ("thread.started", "turn.started", "item.started", "item.completed", "turn.completed")

@@ -11,7 +11,7 @@ from synth.importers.records import Object, inside
 from synth.importers.streams.condensed import condensed, of_event
 from synth.importers.streams.event_facts import EventFacts
 from synth.importers.streams.event_parts import called, observed, thoughts, without, words
-from synth.importers.traces.calls import used
+from synth.importers.traces.model_call import used
 
 _ANSWERS = ("ObservationEvent", "AgentErrorEvent", "UserRejectObservation")
 _SILENT = ("change_agent_state", "recall", "null", "pause", "resume", "condensation_request")

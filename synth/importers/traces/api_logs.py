@@ -18,7 +18,8 @@ from synth.importers.records import (
     inside,
 )
 from synth.importers.traces.bodies import has_no_answer, missing, request_and_response
-from synth.importers.traces.calls import ModelCall, conversations
+from synth.importers.traces.calls import conversations
+from synth.importers.traces.model_call import ModelCall
 from synth.importers.traces.sides import about, given, held_items, sent, with_usage
 
 _SESSIONS = ("conversation_id", "session_id", "thread_id", "sessionId", "conversationId")

@@ -1,73 +1,39 @@
 """Calls of a model -> conversations: each call repeats what came before it, so that the longest
-ones hold the others.
-
-A call goes on with a conversation of its group (a trace, a session) whose messages it begins with.
-Where it begins with none, it opens a conversation of its own: a sub-agent, a compacted context.
+ones hold the others (`chains.py`).
 """
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from synth.importers.actions.reading import read_actions
-from synth.importers.attempt import OPEN_END, End, count_labels, entry
-from synth.importers.chats.columns import parsed
+from synth.importers.attempt import count_labels, entry
 from synth.importers.contexts.compaction import CONTINUED, answered_in, goes_on
-from synth.importers.conversation import ConversationBuilder, counted, goal_of, usage_of
-from synth.importers.hosted.searches import BESIDE
+from synth.importers.conversation import ConversationBuilder, goal_of
 from synth.importers.records import (
     UNEXPECTED,
     Entry,
     ImportedLabel,
     ImportSettings,
-    Object,
     Record,
     Records,
     Rejection,
     explained,
     joined_record,
 )
+from synth.importers.traces.chains import CallChain, chained
+from synth.importers.traces.model_call import ModelCall
 from synth.importers.traces.notes import TraceNote, TraceNotes
-from synth.schemas import Usage, content_hash
+from synth.schemas import content_hash
 
 _MOST_CALLS = 20_000
 """Calls without a group that are held: these are closed together, in the order of the file."""
 _OPEN = 2_000
 """Groups that are held open: beyond that the one that was quiet for longest is closed."""
-
-
-class ModelCall(msgspec.Struct, kw_only=True):
-    """One call: the messages that it sent, and what came back, in a builder's form. `group` is the
-    trace or session that it belongs to, `order` its place there.
-    """
-
-    record: Record
-    sent: list[Object]
-    given: list[Object]
-    group: str | None = None
-    order: Any = None
-    tools: tuple[Object, ...] = ()
-    model: str | None = None
-    sampling: Object = {}
-    passed: bool | None = None
-    reward: float | None = None
-    end: End = OPEN_END
-    marks: list[ImportedLabel] = []
-    names: tuple[str, ...] = ()
-    """What the trace or the call is called."""
-    whole: bool = False
-    """Not a call, but a whole conversation: it stands where the group has no calls."""
-
-
-class _Chain(msgspec.Struct):
-    keys: list[str]
-    messages: list[Object]
-    calls: list[ModelCall]
 
 
 Read = Callable[[Record], "Iterator[ModelCall | TraceNote | Rejection]"]
@@ -133,7 +99,7 @@ def _closed(
             yield last.record.rejected("bad_record", explained(error))
 
 
-def _inner(chains: Sequence[_Chain], calls: Sequence[ModelCall]) -> list[bool]:
+def _inner(chains: Sequence[CallChain], calls: Sequence[ModelCall]) -> list[bool]:
     """Which conversations began and ended while another one was under way: a sub-agent's, a call on
     the side. What is said of the whole is said of the other. Calls without a group are of runs that
     have nothing to do with each other.
@@ -155,54 +121,8 @@ def _moment(order: str) -> str:
     return order.zfill(24) if order.isdigit() else order.removesuffix("Z")
 
 
-def chained(calls: Sequence[ModelCall]) -> list[_Chain]:
-    """The calls as chains, each of which sends all that the one before it sent and got."""
-    chains: list[_Chain] = []
-    by_end: dict[tuple[int, str], _Chain] = {}
-
-    for call in calls:
-        sent = [message_key(one) for one in call.sent]
-        digests = _prefixes(sent)
-        before = next(
-            (by_end[at] for at in reversed(list(enumerate(digests))) if at in by_end), None
-        )
-        if before is None:
-            before = _Chain([], [], [])
-            chains.append(before)
-        else:
-            del by_end[len(before.keys), _prefixes(before.keys)[-1]]
-
-        # what was sent is a copy of what came back: the original has its usage and thoughts
-        before.messages += call.sent[len(before.keys) :] + call.given
-        before.keys = sent + [message_key(one) for one in call.given if not one.get(BESIDE)]
-        before.calls.append(call)
-        by_end[len(before.keys), _prefixes(before.keys)[-1]] = before
-
-    return chains
-
-
-def message_key(message: Object) -> str:
-    """What a message says, whoever wrote it down: nothing and no text are the same."""
-    calls = []
-    for call in message.get("tool_calls") or ():
-        function = call.get("function") or {}
-        arguments = function.get("arguments")
-        calls.append([function.get("name"), parsed(arguments) or {}])
-
-    role = "system" if message["role"] == "developer" else message["role"]
-    return content_hash([role, (message.get("content") or "").strip(), calls])
-
-
-def _prefixes(keys: Sequence[str]) -> list[str]:
-    """A hash of each beginning, the empty one first."""
-    found = [""]
-    for key in keys:
-        found.append(content_hash([found[-1], key]))
-    return found
-
-
 def _entry(
-    name: str, chain: _Chain, settings: ImportSettings, notes: TraceNotes, *, inner: bool
+    name: str, chain: CallChain, settings: ImportSettings, notes: TraceNotes, *, inner: bool
 ) -> Entry:
     """The trajectory of a chain; a group's own verdict is that of its last call that has one, and
     none of an `inner` conversation's.
@@ -251,19 +171,3 @@ def _together(calls: Sequence[ModelCall]) -> Record:
     """
     records = list({id(call.record): call.record for call in calls}.values())
     return joined_record(records, records[-1].locator, {})
-
-
-def used(counts: Any) -> Usage | None:
-    """Tokens of a call, by whichever of the usual names; None where none is counted."""
-    if not isinstance(counts, dict):
-        return None
-    details = counts.get("prompt_tokens_details") or counts.get("input_tokens_details") or {}
-    cached = counted(details, "cached_tokens") or counted(
-        counts, "cache_read_input_tokens", "cached_tokens"
-    )
-    sent, given = (
-        "prompt_tokens input_tokens inputTokens input prompt",
-        "completion_tokens output_tokens outputTokens output",
-    )
-    found = usage_of({**counts, "hit": cached}, sent, f"{given} completion", "hit")
-    return found if found.prompt_tokens or found.completion_tokens else None

@@ -17,7 +17,8 @@ from synth.importers.records import (
     inside,
     is_object,
 )
-from synth.importers.traces.calls import ModelCall, conversations
+from synth.importers.traces.calls import conversations
+from synth.importers.traces.model_call import ModelCall
 from synth.importers.traces.sides import given, sent, unanswered, with_usage
 
 _TYPES = [

@@ -20,15 +20,11 @@ from synth.importers.records import (
     Rejection,
     inside,
 )
-from synth.importers.traces.calls import ModelCall, conversations, used
+from synth.importers.traces.calls import conversations
 from synth.importers.traces.evaluations import evaluated
+from synth.importers.traces.model_call import ModelCall, used
 from synth.importers.traces.notes import TraceNote
-from synth.importers.traces.span_messages import (
-    ANSWERS,
-    CONVENTIONS,
-    DETAILS,
-    messages_of_call,
-)
+from synth.importers.traces.span_messages import ANSWERS, CONVENTIONS, DETAILS, messages_of_call
 from synth.importers.traces.spans import TraceSpan, is_spans, spans
 
 _CHAT = ("chat", "text_completion", "generate_content", "completion", "responses")

@@ -12,7 +12,7 @@ from synth.importers.chats.tools import tools_in_items, tools_of
 from synth.importers.chats.words import ENDS
 from synth.importers.hosted.searches import executed, resting_on, searched
 from synth.importers.records import Object, inside, is_object
-from synth.importers.traces.calls import used
+from synth.importers.traces.model_call import used
 
 _SYSTEM = ("system", "instructions", "system_prompt", "systemInstruction", "system_instruction")
 _SENT = ("messages", "contents", "input", "prompt", "input_messages", "chat_history")

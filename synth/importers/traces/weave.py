@@ -16,7 +16,8 @@ from synth.importers.records import (
     is_object,
 )
 from synth.importers.traces.bodies import answers_of, is_answered
-from synth.importers.traces.calls import ModelCall, conversations
+from synth.importers.traces.calls import conversations
+from synth.importers.traces.model_call import ModelCall
 from synth.importers.traces.notes import TraceNote
 from synth.importers.traces.sides import about, given, sent, with_usage
 
