@@ -19,6 +19,18 @@ def called(message: Object | None, call_id: Any, args: Object) -> Any:
     return without(args, ("thought", "is_input", "blocking", "hidden", "confirmation_state"))
 
 
+def sdk_call(event: Object) -> tuple[Any, Any, Any]:
+    """Id, name and arguments of the call that an action of the SDK is."""
+    call = event.get("tool_call") or {}
+    held = call.get("function") or call
+    arguments = held.get("arguments")
+    if arguments is None:
+        arguments = without(event.get("action"), ("kind",))
+
+    call_id = event.get("tool_call_id") or call.get("id")
+    return call_id, held.get("name") or event.get("tool_name"), arguments
+
+
 def without(value: Any, keys: Sequence[str]) -> str:
     """An object without some keys, as JSON."""
     held = value if isinstance(value, dict) else {}

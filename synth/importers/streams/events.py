@@ -10,7 +10,7 @@ from synth.importers.conversation import ConversationBuilder, joined, tool_call
 from synth.importers.records import Object, inside
 from synth.importers.streams.condensed import condensed, of_event
 from synth.importers.streams.event_facts import EventFacts
-from synth.importers.streams.event_parts import called, observed, thoughts, without, words
+from synth.importers.streams.event_parts import called, observed, sdk_call, thoughts, words
 from synth.importers.traces.model_call import used
 
 _ANSWERS = ("ObservationEvent", "AgentErrorEvent", "UserRejectObservation")
@@ -97,13 +97,7 @@ class _EventReader:
             told = words(event.get("thought")) or None
             thought = event.get("reasoning_content") or thoughts(event.get("thinking_blocks"))
             answer = self._act(event.get("llm_response_id"), told, thought)
-            call = event.get("tool_call") or {}
-            held = call.get("function") or call
-            arguments = held.get("arguments")
-            if arguments is None:
-                arguments = without(event.get("action"), ("kind",))
-            call_id = event.get("tool_call_id") or call.get("id")
-            name = held.get("name") or event.get("tool_name")
+            call_id, name, arguments = sdk_call(event)
             answer["tool_calls"].append(tool_call(call_id, name, arguments))
             self._calls[event.get("id")] = call_id
             of_event(answer, event, call_id)
