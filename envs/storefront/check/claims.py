@@ -4,12 +4,33 @@ nothing.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
-from synth.envs.storefront.texts import texts
+from synth.envs.storefront.check.claim_patterns import (
+    ACTS,
+    ARRANGED,
+    AS_BEFORE,
+    CHANGING,
+    COULD_NOT,
+    DONE,
+    HARMLESS,
+    MONEY_BEFORE,
+    NEGATED,
+    NOT_YET,
+    OF_GOODS,
+    OF_THINGS,
+    OWN,
+    OWN_FUTURE,
+    STATUSES,
+    TOTAL_TOLD,
+    UNREAL,
+    UNTOUCHED,
+    WAS_CHARGED,
+    objects_of,
+)
+from synth.envs.storefront.check.claim_patterns import TOOLS as TOOLS
 from synth.envs.storefront.world.catalogue import NOUNS
 
 ORDER = r"\bO-\d+\b"
@@ -30,71 +51,10 @@ _CLAUSE = re.compile(
 _FINITE = re.compile(
     r"\b(?:is|are|was|were|have|has|had|will|won't|do|does|did)\b|'(?:ve|ll|re|d)\b|\w+n't\b"
 )
-
-
-def _joined(words: Any) -> Any:
-    """The file with the lines of each pattern in one."""
-    if isinstance(words, dict):
-        return {name: _joined(value) for name, value in words.items()}
-
-    return [*map(_joined, words)] if isinstance(words, list) else words.replace("\n", "")
-
-
-_WORDS = _joined(texts("claims"))
-
-
-def _pattern(name: str) -> re.Pattern[str]:
-    """A pattern of the file."""
-    return re.compile(_WORDS[name])
-
-
-_DONE = [
-    re.compile(words.replace("PARTICIPLE", f"(?P<verb>{_WORDS['participles']})"))
-    for words in _WORDS["done"]
-]
-_ACTS: Mapping[str, tuple[re.Pattern[str], re.Pattern[str]]] = {
-    act: (re.compile(rf"\b(?:{row['verbs']})\b"), re.compile(rf"(?<!\w)(?:{row['things']})(?!\w)"))
-    for act, row in _WORDS["acts"].items()
-}
-TOOLS: Mapping[str, str] = {row["tool"]: act for act, row in _WORDS["acts"].items()}
-"""The act that a tool carries out."""
 _OF_SOMETHING = re.compile(r"\b(?:your|the|an?|my|our) \w+")
 _ON_GOODS = frozenset({"cancel", "return", "exchange"})
 """Acts on orders and goods, and on nothing else."""
 _IT = re.compile(r"\b(?:it|that|them)$")
-_STATUSES = {name: re.compile(words) for name, words in _WORDS["statuses"].items()}
-_HARMLESS, _OF_THINGS = (re.compile(_WORDS[name]) for name in ("harmless", "of_things"))
-_CHANGING, _OF_GOODS = _pattern("changing"), _pattern("of_goods")
-(
-    _ARRANGED,
-    _UNREAL,
-    _OWN_FUTURE,
-    _NEGATED,
-    _UNTOUCHED,
-    _AS_BEFORE,
-    _TOTAL,
-    _COULD_NOT,
-    _OWN,
-    _MONEY_BEFORE,
-    _CHARGED,
-    _NOT_YET,
-) = map(
-    _pattern,
-    (
-        "arranged",
-        "unreal",
-        "own_future",
-        "negated",
-        "untouched",
-        "as_before",
-        "total",
-        "could_not",
-        "own",
-        "money_before",
-        "charged",
-        "not_yet",
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +86,7 @@ def claims_of(
     """The claims of a text. `order` is a pattern for the names of orders, `nouns` are the shop's
     goods.
     """
-    objects = _objects(nouns)
+    objects = objects_of(nouns)
     sentences = sentences_of(text)
     asks = any(sentence.rstrip().endswith("?") for sentence in sentences)
     found: list[SpokenClaim] = []
@@ -172,15 +132,9 @@ def clauses_of(
 def says_something(part: str) -> bool:
     """Whether a part of a sentence has a verb of its own, as far as its form shows."""
     said = part.lower().strip(" .!")
-    forms = (_FINITE, _ARRANGED, _OWN_FUTURE, _UNREAL, _COULD_NOT, *_DONE)
+    forms = (_FINITE, ARRANGED, OWN_FUTURE, UNREAL, COULD_NOT, *DONE)
 
     return any(form.search(said) for form in forms)
-
-
-@lru_cache
-def _objects(nouns: frozenset[str]) -> re.Pattern[str]:
-    """What an act can be done to."""
-    return re.compile(_WORDS["objects"].replace("NOUNS", "|".join(sorted(nouns))))
 
 
 def _claims(
@@ -190,34 +144,34 @@ def _claims(
     said = clause.lower().strip(" .!")
     orders = tuple(re.findall(order, clause) or re.findall(order, sentence))
 
-    if _AS_BEFORE.search(said):
+    if AS_BEFORE.search(said):
         yield SpokenClaim(ANY, clause, orders, denied=True)
         return
-    could_not = _COULD_NOT.search(said) is not None
-    if _UNREAL.search(_COULD_NOT.sub(" ", said)) or _OWN_FUTURE.search(said):
+    could_not = COULD_NOT.search(said) is not None
+    if UNREAL.search(COULD_NOT.sub(" ", said)) or OWN_FUTURE.search(said):
         return
 
-    forms = [match for form in _DONE if (match := form.search(said))]
+    forms = [match for form in DONE if (match := form.search(said))]
     denied = could_not or _is_denied(said, forms)
-    if denied and _NOT_YET.search(said):
+    if denied and NOT_YET.search(said):
         return
-    arranged = _ARRANGED.search(said) is not None
+    arranged = ARRANGED.search(said) is not None
     claim = SpokenClaim(ANY, clause, orders, amounts_of(clause), denied)
-    if not denied and claim.amounts and _CHARGED.search(said):
+    if not denied and claim.amounts and WAS_CHARGED.search(said):
         yield replace(claim, act=CHARGED)
         return
     # what costs so much, or was ordered, was not done by the agent
     speaks = not all(map(_is_of_goods, forms)) or arranged or denied
     acts = list(_acts(said, sentence.lower(), objects)) if speaks else []
     acts = acts or (_meant(sentence.lower()) if _means_it(said, forms) else [])
-    statuses = [name for name, words in _STATUSES.items() if words.search(said)]
+    statuses = [name for name, words in STATUSES.items() if words.search(said)]
 
     for act in (*acts, *statuses):
         yield replace(claim, act=act, arranged=arranged)
 
-    if denied and (not acts or " nor " in said) and _UNTOUCHED.search(said):
+    if denied and (not acts or " nor " in said) and UNTOUCHED.search(said):
         yield claim
-    elif _TOTAL.search(said) and claim.amounts:
+    elif TOTAL_TOLD.search(said) and claim.amounts:
         yield replace(claim, act=TOTAL)
     elif not (acts or statuses or denied):
         other = _done_otherwise(said, forms, objects, sentence.lower())
@@ -228,12 +182,12 @@ def _is_of_goods(form: re.Match[str]) -> bool:
     """Whether goods are said to cost or to hold something."""
     verb = form.groupdict().get("verb")
 
-    return verb is not None and _OF_GOODS.match(verb) is not None
+    return verb is not None and OF_GOODS.match(verb) is not None
 
 
 def is_own(clause: str) -> bool:
     """Whether a clause says that the agent, or the shop, did something."""
-    return _OWN.search(clause.lower()) is not None
+    return OWN.search(clause.lower()) is not None
 
 
 def acts_named(clause: str) -> list[str]:
@@ -243,13 +197,13 @@ def acts_named(clause: str) -> list[str]:
 
 def _meant(sentence: str) -> list[str]:
     """The acts that a sentence speaks of: with any, no clause of it is about something else."""
-    return [act for act, both in _ACTS.items() if any(words.search(sentence) for words in both)]
+    return [act for act, both in ACTS.items() if any(words.search(sentence) for words in both)]
 
 
 def _means_it(said: str, forms: list[re.Match[str]]) -> bool:
     """Whether somebody did something to what the sentence names beside the clause."""
     return _IT.search(said) is not None and any(
-        match["verb"] is not None and not _HARMLESS.match(said[match.start("verb") :])
+        match["verb"] is not None and not HARMLESS.match(said[match.start("verb") :])
         for match in forms
         if "verb" in match.re.groupindex and match[0].startswith(("i ", "i'", "we ", "we'"))
     )
@@ -260,7 +214,7 @@ def _is_denied(said: str, forms: list[re.Match[str]]) -> bool:
     after it. "At no charge" denies nothing.
     """
     done = min((match.end() for match in forms), default=len(said))
-    found = _NEGATED.search(said)
+    found = NEGATED.search(said)
 
     return found is not None and found.start() <= done + 1
 
@@ -269,11 +223,11 @@ def _acts(said: str, sentence: str, objects: re.Pattern[str]) -> Iterator[str]:
     """The acts that a clause speaks of; where a verb names one, things beside it are what it was
     done with. A verb with nothing of the shop's beside it is about something else.
     """
-    by_verb = [act for act, (verbs, _) in _ACTS.items() if verbs.search(said)]
-    by_thing = [act for act, (_, things) in _ACTS.items() if things.search(said)]
+    by_verb = [act for act, (verbs, _) in ACTS.items() if verbs.search(said)]
+    by_thing = [act for act, (_, things) in ACTS.items() if things.search(said)]
 
     # money is returned by a refund
-    if "return" in by_verb and _MONEY_BEFORE.search(said):
+    if "return" in by_verb and MONEY_BEFORE.search(said):
         by_verb = [act for act in by_verb if act not in ("return", "refund")] + ["refund"]
 
     if (
@@ -298,16 +252,16 @@ def _done_otherwise(
         verb = match.groupdict().get("verb")
         # "I refunded it and given you ...": the verb of another clause's speaker
         own = match[0].startswith(("i ", "i'", "we ", "we'")) or (
-            verb is not None and said.startswith(verb) and _OWN.search(sentence) is not None
+            verb is not None and said.startswith(verb) and OWN.search(sentence) is not None
         )
 
         if meant and not own:
             continue
-        if verb is None or _HARMLESS.match(said[match.start("verb") :]):
+        if verb is None or HARMLESS.match(said[match.start("verb") :]):
             continue
-        if _CHANGING.match(verb) and objects.search(said):
+        if CHANGING.match(verb) and objects.search(said):
             return ANY
-        if own or not _OF_THINGS.match(verb):
+        if own or not OF_THINGS.match(verb):
             return OTHER
 
     return None
