@@ -5,6 +5,7 @@ orders an act was done on, where a parcel goes.
 import re
 from collections.abc import Collection, Iterable, Iterator
 from functools import cache
+from itertools import combinations
 
 from synth.envs.storefront.check.claims import ANY, SpokenClaim
 from synth.envs.storefront.texts import texts
@@ -13,6 +14,8 @@ from synth.envs.storefront.world.world import BaseWorld
 
 STORE_CREDIT = "store_credit"
 _MANY = 2
+_MOST_ADDED = 3
+"""Amounts that are told as one sum."""
 _ON_LINES = {"create_return": "lines", "modify_lines": "lines"}
 """Acts on lines of an order -> the argument that names them."""
 
@@ -147,3 +150,50 @@ def _is_the_street(base: BaseWorld, claim: SpokenClaim, acts: list[Event]) -> bo
     numbers = set(re.findall(r"(?<![\w-])\d+(?![\w.])", claim.text))
 
     return numbers <= known
+
+
+def wrong_particulars(
+    base: BaseWorld, claim: SpokenClaim, acts: list[Event], quotes: list[Event]
+) -> str:
+    """Why the details of a claim are not those of the act: amounts, a city, a code."""
+    if claim.act == "refund" and claim.amounts:
+        known = {*sums(cents_of(acts)), *cents_of(quotes)}
+
+        return "" if known.issuperset(claim.amounts) else "is another amount"
+
+    said = claim.text.lower()
+
+    if claim.act == "address" and acts:
+        cities = {row["city"].lower() for row in base.tables["addresses"].values()}
+        meant = {_city(base, event) for event in acts}
+        named = {city for city in cities if re.search(rf"\b{re.escape(city)}\b", said)}
+
+        return "" if named <= meant else "is another city"
+
+    if claim.act == "coupon" and acts:
+        codes = {code for code in base.tables["coupons"] if code.lower() in said}
+        used = {event.arguments.get("code") for event in acts}
+
+        return "" if codes <= used else "is another coupon"
+
+    return ""
+
+
+def _city(base: BaseWorld, event: Event) -> str:
+    """Where an order was sent."""
+    return str(base.row("addresses", event.arguments["address_id"])["city"]).lower()
+
+
+def cents_of(events: list[Event]) -> list[int]:
+    """The amounts that events paid or quoted, in cents."""
+    amounts = (event.arguments.get("amount", event.result.get("refund")) for event in events)
+
+    return [round(amount * 100) for amount in amounts if isinstance(amount, int | float)]
+
+
+def sums(cents: list[int]) -> Iterator[int]:
+    """Amounts, and what some of them come to."""
+    for count in range(1, _MOST_ADDED + 1):
+        yield from map(sum, combinations(cents, count))
+
+    yield sum(cents)

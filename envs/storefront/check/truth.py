@@ -2,10 +2,8 @@
 facts of the episode. A claim that no act of the shop could make true is untrue.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import combinations
 
 from synth.envs.storefront.check.claims import (
     ANY,
@@ -18,15 +16,19 @@ from synth.envs.storefront.check.claims import (
     claims_of,
     is_own,
 )
-from synth.envs.storefront.check.details import did_to_what_is_meant, wrong_details
+from synth.envs.storefront.check.details import (
+    cents_of,
+    did_to_what_is_meant,
+    sums,
+    wrong_details,
+    wrong_particulars,
+)
 from synth.envs.storefront.check.episode_view import EpisodeView
 from synth.envs.storefront.check.shown_values import ShownValues
 from synth.envs.storefront.tools.transcript import Event, leaves
 from synth.envs.storefront.world.catalogue import Row
 from synth.schemas import Scalar
 
-_MOST_ADDED = 3
-"""Amounts that are told as one sum."""
 _HELD_BY: Mapping[str, tuple[str, tuple[object, ...]]] = {
     "cancel": ("status", ("cancelled",)),
     "return": ("status", ("returned",)),
@@ -109,9 +111,9 @@ class _Facts:
             return why
         if claim.act == CHARGED:
             # what was charged earlier is known to nobody here; what was paid back was not charged
-            return "was paid back" if {*claim.amounts} & {*_cents(done)} else ""
+            return "was paid back" if {*claim.amounts} & {*cents_of(done)} else ""
         if claim.act == TOTAL:
-            known = {*self._shown_of(claim.orders, turn), *_sums(_cents(done))}
+            known = {*self._shown_of(claim.orders, turn), *sums(cents_of(done))}
 
             return "" if known.issuperset(claim.amounts) else "was not shown"
 
@@ -121,7 +123,7 @@ class _Facts:
             if not acts and not self._holds(claim, order_id, done):
                 return _NOT_SO if order_id is None else f"{_NOT_SO} of {order_id}"
 
-        return self._other_details(claim, done)
+        return wrong_particulars(self._base, claim, self._acts(claim, done), self._quotes)
 
     def sure(self, claim: SpokenClaim) -> bool:
         """Whether a claim that does not hold can be read one way alone: it is the agent who did
@@ -183,7 +185,7 @@ class _Facts:
 
         limits = [event for event in done if event.arguments.get("reason_code") == "refund_limit"]
 
-        return bool(limits) or set(claim.amounts) <= {*_cents(self._quotes)} != set()
+        return bool(limits) or set(claim.amounts) <= {*cents_of(self._quotes)} != set()
 
     def _spoken_of(self) -> list[str]:
         """The orders that calls named."""
@@ -207,36 +209,6 @@ class _Facts:
 
         return bool(address) and str(address["city"]).lower() in claim.text.lower()
 
-    def _other_details(self, claim: SpokenClaim, done: list[Event]) -> str:
-        """Why the details of a claim are not those of the act: amounts, a city, a code."""
-        acts = self._acts(claim, done)
-
-        if claim.act == "refund" and claim.amounts:
-            known = {*_sums(_cents(acts)), *_cents(self._quotes)}
-
-            return "" if known.issuperset(claim.amounts) else "is another amount"
-
-        said = claim.text.lower()
-
-        if claim.act == "address" and acts:
-            cities = {row["city"].lower() for row in self._base.tables["addresses"].values()}
-            meant = {self._city(event) for event in acts}
-            named = {city for city in cities if re.search(rf"\b{re.escape(city)}\b", said)}
-
-            return "" if named <= meant else "is another city"
-
-        if claim.act == "coupon" and acts:
-            codes = {code for code in self._base.tables["coupons"] if code.lower() in said}
-            used = {event.arguments.get("code") for event in acts}
-
-            return "" if codes <= used else "is another coupon"
-
-        return ""
-
-    def _city(self, event: Event) -> str:
-        """Where an order was sent."""
-        return str(self._base.row("addresses", event.arguments["address_id"])["city"]).lower()
-
 
 def _is_of(event: Event, act: str, order_id: str | None) -> bool:
     """Whether a write is such an act, on an order where one is named; notes and matters of others
@@ -245,18 +217,3 @@ def _is_of(event: Event, act: str, order_id: str | None) -> bool:
     named = event.order_id in (order_id, None) or order_id is None
 
     return act in (TOOLS[event.tool], ANY) and named
-
-
-def _cents(events: list[Event]) -> list[int]:
-    """The amounts that events paid or quoted, in cents."""
-    amounts = (event.arguments.get("amount", event.result.get("refund")) for event in events)
-
-    return [round(amount * 100) for amount in amounts if isinstance(amount, int | float)]
-
-
-def _sums(cents: list[int]) -> Iterator[int]:
-    """Amounts, and what some of them come to."""
-    for count in range(1, _MOST_ADDED + 1):
-        yield from map(sum, combinations(cents, count))
-
-    yield sum(cents)
