@@ -19,7 +19,7 @@ from synth.envs.sql.database.schema import Database
 from synth.envs.sql.database.small import small
 from synth.envs.sql.database.sources import Made, SqlConfig
 from synth.envs.sql.database.task_databases import TaskDatabases
-from synth.envs.sql.mutants import KINDS, mutants
+from synth.envs.sql.slips.mutants import KINDS, mutants
 from synth.envs.sql.world import WORLD
 from synth.schemas import AgentTurn, Task, ToolCall, canonical_json
 from synth.stats.intervals import clopper_pearson

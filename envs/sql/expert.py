@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from synth.envs.sql.database.results import StatementError
 from synth.envs.sql.database.schema import Database, quoted
 from synth.envs.sql.database.task_databases import RowDifference, TaskDatabases, differences
-from synth.envs.sql.mutants import mutants
 from synth.envs.sql.request import (
     Condition,
     SqlRequest,
@@ -17,6 +16,7 @@ from synth.envs.sql.request import (
     sql_of,
 )
 from synth.envs.sql.rewording.reader import read as read_freely
+from synth.envs.sql.slips.mutants import mutants
 from synth.envs.sql.words import vocabulary
 from synth.schemas import Facts
 

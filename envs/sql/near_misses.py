@@ -13,8 +13,8 @@ from synth.envs.sql.database.results import (
 )
 from synth.envs.sql.database.small import MOST_SMALL
 from synth.envs.sql.database.task_databases import TaskDatabases
-from synth.envs.sql.mutants import mutants
 from synth.envs.sql.request import SqlRequest
+from synth.envs.sql.slips.mutants import mutants
 
 NEAR_MISSES = 5
 """Statements that are nearly right, and end otherwise, which a task has at least."""

@@ -14,9 +14,9 @@ from synth.envs.sql.database.sources import DatabaseSource, Kind, SqlConfig
 from synth.envs.sql.database.task_databases import ANSWERED, TaskDatabases, check_of
 from synth.envs.sql.drawing import Drawing
 from synth.envs.sql.expert import GIVEN
-from synth.envs.sql.mutants import mutants
 from synth.envs.sql.near_misses import NEAR_MISSES, OF_PLAIN, print_of_small, prints_of, telling
 from synth.envs.sql.request import SqlRequest, grammar, sql_of
+from synth.envs.sql.slips.mutants import mutants
 from synth.envs.sql.words import vocabulary
 from synth.schemas import Check, Facts, RowPredicate, Task
 

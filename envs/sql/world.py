@@ -13,9 +13,9 @@ from pydantic import BaseModel, ConfigDict
 from synth.envs.sql.database.from_file import FromFile
 from synth.envs.sql.database.sources import DatabaseSource, Made, SqlConfig
 from synth.envs.sql.env import SqlEnv
-from synth.envs.sql.mutants import mutants
 from synth.envs.sql.reverse import goal_of
 from synth.envs.sql.rewording.words_of_a_model import reworded
+from synth.envs.sql.slips.mutants import mutants
 from synth.envs.sql.tasks import made
 from synth.envs.sql.tools import SPEC
 from synth.envs.transcript import Transcript, edited

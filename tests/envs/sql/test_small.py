@@ -17,7 +17,7 @@ from synth.envs.sql.database.results import Result, with_nothing_as_zero
 from synth.envs.sql.database.schema import ColumnSpec, Database, TableSpec
 from synth.envs.sql.database.small import MOST_SMALL, small
 from synth.envs.sql.database.sources import Made, SqlConfig
-from synth.envs.sql.mutants import mutants
+from synth.envs.sql.slips.mutants import mutants
 from synth.envs.sql.world import WORLD, WORLD_OF_FILE
 from synth.schemas import Task
 

@@ -12,7 +12,7 @@ from synth.envs.sql.database.results import Result, StatementError
 from synth.envs.sql.database.sources import Made, SqlConfig
 from synth.envs.sql.database.task_databases import TaskDatabases
 from synth.envs.sql.expert import GIVEN
-from synth.envs.sql.mutants import mutants
+from synth.envs.sql.slips.mutants import mutants
 from synth.envs.sql.world import WORLD
 from synth.schemas.canonical import canonical_json
 from synth.schemas.check import CheckResult

@@ -1,0 +1,1 @@
+"""Statements that are nearly right, and what is said of one."""
