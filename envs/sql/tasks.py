@@ -9,13 +9,13 @@ from contextlib import closing
 from random import Random
 
 from synth.envs.sql.database.results import Result, StatementError, on_the_edge
-from synth.envs.sql.database.schema import Row
 from synth.envs.sql.database.sources import DatabaseSource, Kind, SqlConfig
 from synth.envs.sql.database.task_databases import ANSWERED, TaskDatabases, check_of
 from synth.envs.sql.drawing import Drawing
 from synth.envs.sql.expert import GIVEN
 from synth.envs.sql.near_misses import NEAR_MISSES, OF_PLAIN, print_of_small, prints_of, telling
 from synth.envs.sql.request import SqlRequest, grammar, sql_of
+from synth.envs.sql.slips.complaints import complaint
 from synth.envs.sql.slips.mutants import mutants
 from synth.envs.sql.words import vocabulary
 from synth.schemas import Check, Facts, RowPredicate, Task
@@ -174,42 +174,16 @@ class Drawer:
         said, check, sql, _, small = found
         right = self._databases.main.query(sql)
         complaints = [
-            (slip, complaint)
+            (slip, said_of_it)
             for _, slip in mutants(self._database, sql)
-            if (complaint := self._complaint(slip, right, asked)) is not None
+            if (said_of_it := complaint(self._databases, slip, right, asked)) is not None
         ]
         if not complaints:
             return None
 
-        slip, complaint = self._draw.choice(complaints)
+        slip, said_of_it = self._draw.choice(complaints)
 
-        return f"{said}{GIVEN}{slip} It is wrong: {complaint}", check, sql, asked, small
-
-    def _complaint(self, slip: str, right: Result, asked: SqlRequest) -> str | None:
-        """What somebody who knows the right result says of a wrong one; None where both agree."""
-        try:
-            wrong, _ = self._databases.both(slip)
-        except StatementError:
-            return None
-
-        prints = prints_of(asked, [wrong, right])
-        if prints[0] == prints[1]:
-            return None
-
-        if len(right.rows) == len(wrong.rows) == len(right.columns) == 1:
-            return f"it gives {wrong.rows[0][0]}, and I know that it is {right.rows[0][0]}."
-
-        differing = {
-            "missing": _beyond(right.rows, wrong.rows),
-            "too many": _beyond(wrong.rows, right.rows),
-        }
-        told = [
-            f"{len(rows)} {'row' if len(rows) == 1 else 'rows'} {what}, such as {_shown(rows[0])}"
-            for what, rows in differing.items()
-            if rows
-        ]
-
-        return f"{'; '.join(told)}." if told else "the rows are right, their order is not."
+        return f"{said}{GIVEN}{slip} It is wrong: {said_of_it}", check, sql, asked, small
 
     def _change(self) -> Drawn | None:
         """A change, if enough changes that are nearly right end otherwise."""
@@ -239,21 +213,3 @@ class Drawer:
 def _says_little(result: Result) -> bool:
     """Whether an answer is nothing, or nothing but zero."""
     return len(result.rows) == 1 and all(cell in (None, 0, 0.0) for cell in result.rows[0])
-
-
-def _beyond(rows: Sequence[Row], others: Sequence[Row]) -> list[Row]:
-    """The rows that others lack, each as often as it is missing there."""
-    left, found = list(others), []
-
-    for row in rows:
-        if row in left:
-            left.remove(row)
-        else:
-            found.append(row)
-
-    return found
-
-
-def _shown(row: Row) -> str:
-    """A row in words."""
-    return ", ".join("nothing" if cell is None else str(cell) for cell in row)
