@@ -13,7 +13,8 @@ from synth.ledger.ledger import Ledger
 from synth.loss_turns import characters
 from synth.pairs.experiments import CRITICAL_STEP, INJECTION, REFLECTION, REPAIR, bar
 from synth.pairs.labels import PairReport, PairRow, PairSettings
-from synth.pairs.scenes import PairAct, Scene, made_at_scenes
+from synth.pairs.pair_act import PairAct
+from synth.pairs.scenes import Scene, made_at_scenes
 from synth.pairs.turns import (
     foreign_prefix,
     policy_name,

@@ -19,7 +19,8 @@ from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.pairs.experiments import CRITICAL_STEP, INJECTION, REPAIR, STEP_VALUE, bar
 from synth.pairs.labels import KtoReport, LabelSettings, TurnRow
-from synth.pairs.scenes import PairAct, Scene, made_at_scenes
+from synth.pairs.pair_act import PairAct
+from synth.pairs.scenes import Scene, made_at_scenes
 from synth.pairs.turns import (
     policy_name,
     prompt_digest,

@@ -5,19 +5,11 @@ hundred states in memory at a time.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
-from msgspec.structs import replace
 
-from synth.datasets.release import (
-    LABELLED_TURNS,
-    LeftOut,
-    Lineage,
-    ReleaseRefusal,
-    Why,
-    may_leave,
-)
+from synth.datasets.release import LABELLED_TURNS, LeftOut, Lineage, ReleaseRefusal, Why, may_leave
 from synth.ledger.decisions import decision_order, has_decided, with_verdicts
 from synth.ledger.flow_scan import SECRETS, FlowScan
 from synth.ledger.ledger import Ledger
@@ -31,8 +23,9 @@ from synth.pairs.experiments import (
     experiments,
     surprisals,
 )
-from synth.pairs.turns import of_turn, policy_name
-from synth.schemas import Authorship, Outcome, Release, Task, Trajectory, Turn, Verdict
+from synth.pairs.pair_act import PairAct, counted
+from synth.pairs.turns import policy_name
+from synth.schemas import Authorship, Outcome, Release, Task, Trajectory, Verdict
 from synth.set_aside import SetAside
 from synth.text.transcript.acts import act_digest
 
@@ -45,49 +38,6 @@ _PASSED = """SELECT trajectory_id FROM trajectories_all
     WHERE outcome = 'success' AND trajectory_id IN (SELECT unnest(?))"""
 _TAGS = """SELECT subject_id, value FROM scores WHERE metric = 'off_policy_pivot'
     AND value IS NOT NULL AND subject_id IN (SELECT unnest(?))"""
-
-
-class PairAct(msgspec.Struct, frozen=True):
-    """A turn of a recorded trajectory, who wrote it, and the row that tells of it: `successes` of
-    `n` continuations after it passed, which makes a rate of `q` (unbiased, None where it is not
-    known); `good`: what a test decided, None where none did.
-    """
-
-    trajectory: Trajectory
-    turn: int
-    policy: str
-    authorship: Authorship
-    row: Experiment
-    q: float | None = None
-    n: int = 0
-    successes: int = 0
-    good: bool | None = None
-
-    @property
-    def recorded(self) -> Turn:
-        """The turn as it lies in the ledger."""
-        return self.trajectory.turns[self.turn]
-
-    @property
-    def digest(self) -> str:
-        """Of what was done, whatever its white space and the ids of its calls."""
-        return act_digest(self.recorded)
-
-    def told(self) -> dict[str, Any]:
-        """What labels of turns have alike."""
-        # of an act that was only continued no test was accepted, so nothing was continued anew
-        q_confirm, n_confirm = (None, 0) if self.good is None else self.row.fresh(self.good)
-        return of_turn(self.trajectory, self.turn) | {
-            "source": self.row.metric,
-            "q": self.q,
-            "n": self.n,
-            "q_confirm": q_confirm,
-            "n_confirm": n_confirm,
-            "method": self.row.method,
-            "on_policy_for": self.row.on_policy_for,
-            "policy": self.policy,
-            "authorship": self.authorship,
-        }
 
 
 class Scene(msgspec.Struct, frozen=True):
@@ -121,7 +71,7 @@ class Scene(msgspec.Struct, frozen=True):
         own = self.own
         valued = self.value_of(row.own or act_digest(own.turns[self.turn]))
         act = PairAct(own, self.turn, policy_name(own), own.authorship, row, good=good)
-        return _counted(act, valued, row.q_neg, row.n_neg)
+        return counted(act, valued, row.q_neg, row.n_neg)
 
     def value_of(self, digest: str) -> Experiment | None:
         """The row about the continuations of an act at this state; None where there is none."""
@@ -154,7 +104,7 @@ class Scene(msgspec.Struct, frozen=True):
             by = (EXPERT, Authorship.SCRIPTED)
 
         act = PairAct(one, self.turn, *by, row, good=True if row.confirmed else None)
-        return _counted(act, self.value_of(row.alternative_digest), row.q_pos, row.n_pos)
+        return counted(act, self.value_of(row.alternative_digest), row.q_pos, row.n_pos)
 
     def refusal(
         self, one: Trajectory, authors: tuple[Authorship, ...], release: Release
@@ -167,15 +117,6 @@ class Scene(msgspec.Struct, frozen=True):
     def with_turn(self, identity: str) -> Trajectory | None:
         """A trajectory that has the state's turn; None where it is lost or shorter."""
         return _with_turn(self.trajectories, identity, self.turn)
-
-
-def _counted(act: PairAct, valued: Experiment | None, share: float | None, n: int) -> PairAct:
-    """The act with its continuations: as its value counts them, else as its test saw them, which
-    gives no rate (a test stops when it has seen enough).
-    """
-    if valued is not None:
-        return replace(act, q=valued.value, n=valued.n, successes=valued.successes)
-    return replace(act, n=n, successes=round((share or 0.0) * n))
 
 
 def scenes(ledger: Ledger, metrics: Sequence[str], report: LeftOut) -> Iterator[Scene]:

@@ -16,7 +16,8 @@ from synth.ledger.ledger import Ledger
 from synth.loss_turns import EVIDENCE
 from synth.pairs.experiments import CRITICAL_STEP, INJECTION, REPAIR, STEP_VALUE
 from synth.pairs.labels import LabelSettings, StepReport, TurnRow
-from synth.pairs.scenes import PairAct, Scene, scenes
+from synth.pairs.pair_act import PairAct
+from synth.pairs.scenes import Scene, scenes
 from synth.pairs.turns import of_turn
 from synth.schemas import PrmLabel, SampledBy, Tier, Trajectory, Turn
 from synth.text.provenance.effect import effectful_by_name
