@@ -19,6 +19,7 @@ from synth.ledger.log.state import IMPORT
 from synth.rollout.limits import Limits
 from synth.schemas import USER, ConfigError, Outcome, content_hash
 from synth.stats.pdi import CarriedMemo
+from synth.synthesizers.reflection.chain_rows import CHAIN, REFLECTION, record
 from synth.synthesizers.reflection.equal_budget import played_at_equal_cost
 from synth.synthesizers.reflection.guidance import EVIDENCE, PDI, RetryAttempts, attempts_of
 from synth.synthesizers.reflection.measuring import (
@@ -32,7 +33,6 @@ from synth.synthesizers.reflection.measuring import (
 from synth.synthesizers.reflection.playing import begun_chains, play_through, rows_of, stored_chains
 from synth.synthesizers.reflection.reflection import Reflect, Reflector, ReflectorName
 from synth.synthesizers.reflection.report import retry_report
-from synth.synthesizers.reflection.retry_chain import CHAIN, REFLECTION
 from synth.synthesizers.reflection.rules import by_rules
 from synth.synthesizers.reflection.token_cost import Prices
 
@@ -270,7 +270,7 @@ class ReflectRetry(Method):
             result = shard.of(chain.base.trajectory_id)
             result.open = chain not in ended or not chain.settled
             if chain in ended:
-                chain.record(result, self.prices)
+                record(chain, result, self.prices)
 
     def finalize(self, stage: StageContext) -> Sequence[Decision]:
         """Decides which kept retries are likelier under their guidance than under that of other

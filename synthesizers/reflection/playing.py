@@ -18,8 +18,9 @@ from synth.rollout.slots import RETRIED_BY_A_RERUN
 from synth.rollout.start import BranchPoint
 from synth.schemas import RetryLabel, content_hash
 from synth.stats.pdi import CarriedMemo
+from synth.synthesizers.reflection.chain_rows import CHAIN, REFLECTION, ChainEnd
 from synth.synthesizers.reflection.reflection import Reflect, Reflected, Reflection
-from synth.synthesizers.reflection.retry_chain import CHAIN, REFLECTION, ChainEnd, Retry, RetryChain
+from synth.synthesizers.reflection.retry_chain import Retry, RetryChain
 from synth.synthesizers.reflection.token_cost import Tokens
 from synth.text.transcript.log import first_own_turn
 

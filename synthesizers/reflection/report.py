@@ -20,6 +20,7 @@ from synth.engine.study.method import method_report
 from synth.engine.study.stage_context import StageContext
 from synth.ledger.ledger import Decision
 from synth.ledger.typed import Read
+from synth.synthesizers.reflection.chain_rows import CHAIN, ChainEnd
 from synth.synthesizers.reflection.equal_budget import (
     ARMS,
     ELSEWHERE,
@@ -29,7 +30,7 @@ from synth.synthesizers.reflection.equal_budget import (
     UNGUIDED,
 )
 from synth.synthesizers.reflection.measuring import GAIN, OFF_POLICY, Gain, OffPolicy, judged
-from synth.synthesizers.reflection.retry_chain import CHAIN, VERIFIED, ChainEnd
+from synth.synthesizers.reflection.retry_chain import VERIFIED
 from synth.synthesizers.reflection.token_cost import CHARACTERS_PER_TOKEN, ArmResult
 
 EFFECTS: Mapping[str, tuple[str, str]] = {

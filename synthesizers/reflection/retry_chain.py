@@ -1,64 +1,24 @@
 """A chain: a base trial and its retries, each from a turn of the attempt before and with all
-lessons so far; and the rows that store it.
+lessons so far.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import msgspec
-from msgspec import to_builtins
-
-from synth.engine.study.shard import UnitResult
 from synth.ledger.ledger import Decision, Score
 from synth.rollout.slots import RETRIED_BY_A_RERUN
-from synth.schemas import UNVERIFIED, Fault, Memo, Outcome, RetryLabel, Task, Trajectory
+from synth.schemas import UNVERIFIED, Fault, Memo, Outcome, Task, Trajectory
 from synth.stats.pdi import CarriedMemo
-from synth.synthesizers.reflection.guidance import (
-    guidance_text,
-    memo_of,
-    memory_scores,
-    memory_text,
-)
+from synth.synthesizers.reflection.guidance import guidance_text, memo_of, memory_text
 from synth.synthesizers.reflection.reflection import Reflected
-from synth.synthesizers.reflection.token_cost import (
-    ArmResult,
-    Prices,
-    Tokens,
-    improved,
-    solved,
-    tokens_of_attempts,
-)
+from synth.synthesizers.reflection.token_cost import ArmResult, Tokens, improved, tokens_of_attempts
 from synth.text.leaks import Leak, leaks, suspicions, usual_sentences
 from synth.text.transcript.log import first_own_turn
 
-CHAIN, REFLECTION = "reflect_retry", "reflection"
-"""Metrics: of a chain, on its base trial; of a reflection, on the attempt that it is about."""
 LEAK, KEPT = "leak", "reflect_retry"
 """Filters under whose names the stage decides: no trace of guidance, and the keep condition."""
 VERIFIED = "verified"
-
-
-class ChainEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A chain as it is committed, under its key.
-
-    `exhausted`: it ended only because no more retries were allowed; `made` of them were.
-    `measured`: the settings of its measures; `arms`: the results of the comparison at equal cost.
-    """
-
-    chain: str
-    key: str
-    reason: str
-    settled: bool
-    retries: tuple[str, ...]
-    made: int
-    exhausted: bool
-    measured: Mapping[str, Any]
-    gold_informed: bool
-    task: str
-    price: float
-    estimated: int
-    arms: Mapping[str, ArmResult] | None = None
 
 
 @dataclass(slots=True)
@@ -247,65 +207,3 @@ class RetryChain:
         """The tokens of all its reflections and retries."""
         used = (r.spent + tokens_of_attempts(r.attempts) for r in self.retries)
         return sum(used, Tokens())
-
-    def record(self, result: UnitResult, prices: Prices) -> None:
-        """Writes its attempts and the decisions on them, a row per reflection, the measures, and a
-        row for the chain.
-        """
-
-        for number, retry in enumerate(self.retries, start=1):
-            result.trajectories += () if retry.known else retry.attempts
-            result.decisions += retry.decisions()
-            result.replies += retry.reflected.replies
-            result.scores.append(self._reflection_score(number, retry))
-
-        if self.memory is not None:
-            result.scores += memory_scores(self.key, self.memos, self.outcomes, self.memory)
-
-        tokens = self.tokens()
-        made = [retry.attempts for retry in self.retries if retry.attempts]
-        end = ChainEnd(
-            chain=self.base.trajectory_id,
-            key=self.key,
-            reason=self.reason,
-            settled=self.settled,
-            retries=tuple(attempt.trajectory_id for attempts in made for attempt in attempts),
-            made=len(made),
-            exhausted=self.exhausted,
-            measured=self.measured,
-            gold_informed=self.gold_informed,
-            task=self.base.task_id,
-            price=tokens.at(prices),
-            estimated=tokens.estimated,
-            arms=self.arms,
-        )
-
-        value = float(self.reason == VERIFIED)
-        result.scores += [*self.measures, Score(end.chain, CHAIN, value, detail=end)]
-
-    def _reflection_score(self, number: int, retry: Retry) -> Score:
-        """The row of one reflection, with the retry that followed from it."""
-        before = retry.of
-        result = retry.outcome
-        label = RetryLabel(
-            chain=self.base.trajectory_id,
-            key=self.key,
-            attempt=number,
-            retry=None if result is None else result.trajectory_id,
-            reflection=to_builtins(retry.reflected.reflection),
-            memo=retry.memo,
-            why_none=retry.reflected.reason,
-            what_was_wrong=retry.reflected.detail,
-            gold_informed=self.gold_informed,
-            pivot=retry.pivot,
-            r1=solved(before),
-            r2=None if result is None else solved(result),
-            steps1=len(before.turns),
-            steps2=None if result is None else len(result.turns),
-            tokens=to_builtins(retry.spent),
-            leaks=tuple(map(to_builtins, retry.found)),
-        )
-
-        value = None if result is None else float(retry.keep and not retry.found)
-
-        return Score(before.trajectory_id, REFLECTION, value, retry.pivot, label)

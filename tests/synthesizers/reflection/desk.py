@@ -9,7 +9,7 @@ from typing import Any
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.schemas.flow import Flow
-from synth.synthesizers.reflection.retry_chain import CHAIN, REFLECTION
+from synth.synthesizers.reflection.chain_rows import CHAIN, REFLECTION
 from tests.flow_files import echo_flow
 from tests.synth.models.chat_brains import Body, called, echo_expert
 

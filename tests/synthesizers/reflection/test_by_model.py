@@ -10,8 +10,8 @@ from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.schemas.messages import to_messages
 from synth.schemas.outcome import Outcome
+from synth.synthesizers.reflection.chain_rows import CHAIN, REFLECTION
 from synth.synthesizers.reflection.guidance import guided_messages
-from synth.synthesizers.reflection.retry_chain import CHAIN, REFLECTION
 from tests.flow_files import run_flow
 from tests.synth.models.chat_brains import Body
 from tests.synth.models.chat_server import ChatServer, Mishap

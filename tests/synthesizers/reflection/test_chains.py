@@ -12,7 +12,7 @@ import pytest
 from synth.ledger.ledger import Ledger
 from synth.ledger.views import connect
 from synth.schemas.outcome import Outcome, Termination
-from synth.synthesizers.reflection.retry_chain import REFLECTION
+from synth.synthesizers.reflection.chain_rows import REFLECTION
 from synth.synthesizers.reflection.token_cost import improved
 from tests.flow_files import run_flow
 from tests.synth.models.chat_brains import Body, called, echo_expert

@@ -10,7 +10,7 @@ from synth.ledger.ledger import Ledger
 from synth.ledger.storage.journal import JournaledReply, recorded
 from synth.ledger.views import connect
 from synth.schemas.outcome import Outcome
-from synth.synthesizers.reflection.retry_chain import CHAIN
+from synth.synthesizers.reflection.chain_rows import CHAIN
 from tests.flow_files import run_flow
 from tests.flows.test_killed import kill_at, start
 from tests.rounds import rounds

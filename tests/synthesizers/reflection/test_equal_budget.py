@@ -15,6 +15,7 @@ from synth.ledger.ledger import Ledger
 from synth.ledger.storage.journal import JournaledReply, recorded
 from synth.ledger.views import connect
 from synth.schemas.trajectory import Observation, Source, ToolCall, Turn, Usage
+from synth.synthesizers.reflection.chain_rows import CHAIN
 from synth.synthesizers.reflection.equal_budget import (
     ARMS,
     FROM_START,
@@ -22,15 +23,7 @@ from synth.synthesizers.reflection.equal_budget import (
     MOST_EPISODES,
     UNGUIDED,
 )
-from synth.synthesizers.reflection.report import (
-    EFFECTS,
-    ROWS,
-    TASKS,
-    RetryUnit,
-    compared,
-    verdict,
-)
-from synth.synthesizers.reflection.retry_chain import CHAIN
+from synth.synthesizers.reflection.report import EFFECTS, ROWS, TASKS, RetryUnit, compared, verdict
 from synth.synthesizers.reflection.token_cost import (
     ArmResult,
     Prices,

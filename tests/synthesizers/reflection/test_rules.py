@@ -17,7 +17,7 @@ from synth.ledger.views import connect
 from synth.schemas.check import CheckResult, SubVerdict
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
-from synth.synthesizers.reflection.retry_chain import REFLECTION
+from synth.synthesizers.reflection.chain_rows import REFLECTION
 from synth.synthesizers.reflection.rules import (
     KINDS,
     blind_reflection,
