@@ -19,16 +19,16 @@ from synth.engine.study.arms import (
     play_arms,
     same_act_twice,
 )
-from synth.engine.study.effects.values import act_values
+from synth.engine.study.effects.values import value_rows
 from synth.engine.study.method import Method
 from synth.engine.study.rebuilding import world_versions
 from synth.engine.study.shard import ShardContext, UnitResult
 from synth.engine.study.stage_context import StageContext, Trials, base_trials
-from synth.engine.study.step_tests import TEST, VALUE, TestSummary
+from synth.engine.study.step_tests import TEST, TestSummary
 from synth.ledger.ledger import Score
 from synth.rollout.limits import Limits
 from synth.rollout.start import BranchPoint
-from synth.schemas import StepLabel, StepValue, Trajectory, content_hash
+from synth.schemas import StepLabel, Trajectory, content_hash
 from synth.stats.sequential import control_count
 from synth.text.transcript.acts import act_digest
 
@@ -217,7 +217,7 @@ class Study(Method):
         if not result.open:
             result.scores += [
                 *self._rows(unit, made),
-                *self._values(unit, played),
+                *value_rows(unit, played, self.player.on_policy_for),
             ]
 
     def _judged(self, unit: Unit, played: Episodes) -> Sequence[StepLabel | Score]:
@@ -239,23 +239,6 @@ class Study(Method):
                     state.turn,
                     label,
                 )
-
-    def _values(self, unit: Unit, played: Sequence[Episodes]) -> Iterator[Score]:
-        """Yields a row per act that was continued; each continuation counts once, the recorded
-        trajectory and the fresh continuations of accepted tests never.
-        """
-
-        state = unit.state
-        for one in act_values(played, state.own):
-            about = StepValue(
-                proposed_by=unit.rule,
-                own=act_digest(state.own),
-                on_policy_for=self.player.on_policy_for,
-                act=one.act,
-                successes=one.successes,
-                n=one.n,
-            )
-            yield Score(state.parent.trajectory_id, VALUE, one.rate, state.turn, about)
 
     def finalize(self, stage: StageContext) -> Sequence[Score]:
         """The labels that the tests of the whole stage give."""

@@ -5,9 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from synth.engine.study.arms import CONTROL, Episodes
+from synth.engine.study.arms import CONTROL, Episodes, Unit
 from synth.engine.study.effects.effect import Effect, Side
-from synth.schemas import AgentTurn
+from synth.engine.study.step_tests import VALUE
+from synth.ledger.ledger import Score
+from synth.schemas import AgentTurn, StepValue
 from synth.stats.path_counts import arm_count, path_values
 from synth.text.transcript.acts import act_digest
 
@@ -50,6 +52,23 @@ def act_values(played: Sequence[Episodes], own: AgentTurn) -> Iterator[ActValue]
         }
         if solved:
             yield ActValue(act, sum(solved.values()), len(solved), rates.get(act))
+
+
+def value_rows(unit: Unit, played: Sequence[Episodes], on_policy_for: str) -> Iterator[Score]:
+    """Yields a row per act that was continued; each continuation counts once, the recorded
+    trajectory and the fresh continuations of accepted tests never.
+    """
+    state = unit.state
+    for one in act_values(played, state.own):
+        about = StepValue(
+            proposed_by=unit.rule,
+            own=act_digest(state.own),
+            on_policy_for=on_policy_for,
+            act=one.act,
+            successes=one.successes,
+            n=one.n,
+        )
+        yield Score(state.parent.trajectory_id, VALUE, one.rate, state.turn, about)
 
 
 def _tests(played: Episodes, own: AgentTurn) -> Iterator[_Tested]:
