@@ -10,12 +10,11 @@ from typing import Any, TypeVar
 
 from pydantic import Field
 
-from synth.engine.asking import Answer
 from synth.engine.context import Role
 from synth.engine.study.alternatives import EXPERT, Ask, Proposal, merged
 from synth.engine.study.arms import PlannedUnit, Unit
 from synth.engine.study.method import synthesizer
-from synth.engine.study.shard import OF_ALL, ShardContext, UnitResult
+from synth.engine.study.shard import ShardContext
 from synth.engine.study.stage_context import StageContext
 from synth.engine.study.study import Study
 from synth.policies.scripted import expert_policy
@@ -36,9 +35,9 @@ from synth.synthesizers.step_settings import Proposals as Proposals
 from synth.synthesizers.suggested_steps import (
     JUDGE,
     decisive_drops,
-    judge_proposals,
     proposed,
     solved_retries,
+    suspicions_of,
 )
 
 T = TypeVar("T")
@@ -136,7 +135,7 @@ class CriticalStep(Study):
         trials, tasks = shard.trials_with_tasks({unit.trajectory_id for unit in units})
         solved = [one for one in self.base(shard).rows_of(Outcome.SUCCESS) if one.task_id in tasks]
         successes = shard.trials({one.trajectory_id for one in solved})
-        suspicions = await self._judge_proposals(shard, list(trials.values()))
+        suspicions = await self._suspicions(shard, list(trials.values()))
         drops, self.retries = decisive_drops(shard), solved_retries(shard)
         controls = self._controls(shard)
         done = self.tested_turns(shard)
@@ -187,33 +186,12 @@ class CriticalStep(Study):
 
         return Counter(order[number % len(order)] for number in range(count))
 
-    async def _judge_proposals(
+    async def _suspicions(
         self, shard: ShardContext, trials: Sequence[Trajectory]
     ) -> Mapping[str, Sequence[int]]:
-        """Asks the judge about failed trials: the turns that it suspects, by trial. Trials that it
-        could not be asked about are left out and stay open.
-        """
-
-        if self.judging is None or JUDGE not in self.proposals.rules:
-            return {trial.trajectory_id: () for trial in trials}
-
-        client = shard.client(JUDGE, self.judging)
-        most = self.proposals.per_trajectory
-        found: dict[str, Answer[tuple[int, ...]]] = {}
-
-        async def ask(trial: Trajectory, result: UnitResult) -> None:
-            answer: Answer[tuple[int, ...]] = Answer(None)
-            if shard.run.may_start():
-                failed = trial.outcome is Outcome.FAILURE
-                answer = await judge_proposals(client, trial, most) if failed else Answer(())
-
-            found[trial.trajectory_id] = answer
-            result.open |= answer.value is None
-
-        await shard.each({trial.trajectory_id: trial for trial in trials}, ask)
-        shard.of(OF_ALL).replies += [one for unit in sorted(found) for one in found[unit].replies]
-
-        return {unit: one.value for unit, one in found.items() if one.value is not None}
+        """What the judge suspects of these trials, where the flow has one and its rule is heard."""
+        judge = self.judging if JUDGE in self.proposals.rules else None
+        return await suspicions_of(judge, shard, trials, self.proposals.per_trajectory)
 
     async def propose(
         self,

@@ -21,10 +21,12 @@ from synth.engine.asking import (
     prompt,
     response_form,
 )
+from synth.engine.context import Role
 from synth.engine.roles.replies import answer_text
+from synth.engine.study.shard import OF_ALL, ShardContext, UnitResult
 from synth.engine.study.stage_context import StageContext
 from synth.ledger.typed import read
-from synth.schemas import METRICS, Completion, RetryLabel, SampledBy, Trajectory, Turn
+from synth.schemas import METRICS, Completion, Outcome, RetryLabel, SampledBy, Trajectory, Turn
 from synth.synthesizers.step_settings import RULES, ProposalRule
 from synth.text.replies.fitted import whole_number
 from synth.text.replies.objects import said
@@ -84,6 +86,33 @@ def proposed(
 def _own(trajectory: Trajectory) -> list[Turn]:
     """The turns that the policy decided."""
     return [turn for turn in trajectory.turns if turn.sampled_by is SampledBy.POLICY]
+
+
+async def suspicions_of(
+    judge: Role | None, shard: ShardContext, trials: Sequence[Trajectory], most: int
+) -> Mapping[str, Sequence[int]]:
+    """Asks the judge about failed trials: the turns that it suspects, by trial; without one, none.
+    Trials that it could not be asked about are left out and stay open.
+    """
+    if judge is None:
+        return {trial.trajectory_id: () for trial in trials}
+
+    client = shard.client(JUDGE, judge)
+    found: dict[str, Answer[tuple[int, ...]]] = {}
+
+    async def ask(trial: Trajectory, result: UnitResult) -> None:
+        answer: Answer[tuple[int, ...]] = Answer(None)
+        if shard.run.may_start():
+            failed = trial.outcome is Outcome.FAILURE
+            answer = await judge_proposals(client, trial, most) if failed else Answer(())
+
+        found[trial.trajectory_id] = answer
+        result.open |= answer.value is None
+
+    await shard.each({trial.trajectory_id: trial for trial in trials}, ask)
+    shard.of(OF_ALL).replies += [one for unit in sorted(found) for one in found[unit].replies]
+
+    return {unit: one.value for unit, one in found.items() if one.value is not None}
 
 
 async def judge_proposals(
