@@ -34,7 +34,7 @@ all is a run that was killed.
 """
 
 
-class _Run(msgspec.Struct):
+class _MiniSweAgentRun(msgspec.Struct):
     messages: list[Object]
     info: Info = Info()
     instance_id: str | None = None
@@ -50,7 +50,7 @@ def recognises(value: Any) -> bool:
 
 
 def _read(record: Record, settings: ImportSettings) -> Entry:
-    run = msgspec.convert(record.value, _Run)
+    run = msgspec.convert(record.value, _MiniSweAgentRun)
     config, status = run.info.config, run.info.exit_status
     stats = run.info.model_stats or Stats()
     conversation = _conversation(run.messages, submitted=status == "Submitted")

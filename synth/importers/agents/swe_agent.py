@@ -43,7 +43,7 @@ open how the run ended.
 """
 
 
-class _Message(msgspec.Struct):
+class _HistoryItem(msgspec.Struct):
     role: str
     content: str | list[Any] | None = None
     agent: str | None = None
@@ -55,16 +55,16 @@ class _Message(msgspec.Struct):
     thinking_blocks: list[Object] | None = None
 
 
-class _Step(msgspec.Struct, frozen=True):
+class _TrajectoryStep(msgspec.Struct, frozen=True):
     action: str | None = None
     observation: str | None = None
     thought: str | None = None
     execution_time: float | None = None
 
 
-class _Run(msgspec.Struct):
-    history: list[_Message]
-    trajectory: list[_Step] | None = None
+class _SweAgentRun(msgspec.Struct):
+    history: list[_HistoryItem]
+    trajectory: list[_TrajectoryStep] | None = None
     info: Info = Info()
     replay_config: Any = None
     instance_id: str | None = None
@@ -110,7 +110,7 @@ FORMAT = by_record(recognises, _attempts)
 
 def _read(record: Record, trial: int) -> Entry:
     alone = has_steps_alone(record.value)
-    run = msgspec.convert(with_history(record.value) if alone else record.value, _Run)
+    run = msgspec.convert(with_history(record.value) if alone else record.value, _SweAgentRun)
     said = [message for message in run.history if not message.is_demo]
     steps = _steps_of(said, run.trajectory or [])
     # the history does not hold what the shell answered to the last action: the steps do
@@ -144,7 +144,7 @@ def _read(record: Record, trial: int) -> Entry:
     )
 
 
-def _stated(run: _Run, conversation: Conversation, called: str | None) -> Object:
+def _stated(run: _SweAgentRun, conversation: Conversation, called: str | None) -> Object:
     """What `replay_config` says of the run, as an object or as the JSON text of one; whatever else
     it is says nothing. `called`: the instance that its file is named after.
     """
@@ -170,7 +170,7 @@ def _stated(run: _Run, conversation: Conversation, called: str | None) -> Object
     }
 
 
-def _conversation(said: Sequence[_Message], last: _Step | None) -> Conversation:
+def _conversation(said: Sequence[_HistoryItem], last: _TrajectoryStep | None) -> Conversation:
     """The history as a conversation. In text-format files the first user message is the task, and
     all later ones are the shell's.
     """
@@ -204,7 +204,7 @@ def _conversation(said: Sequence[_Message], last: _Step | None) -> Conversation:
     return chat.conversation()
 
 
-def _act(message: _Message, content: Any) -> tuple[Sequence[Object], Any, Any]:
+def _act(message: _HistoryItem, content: Any) -> tuple[Sequence[Object], Any, Any]:
     """The calls of an answer, its words, and the text as written, where the action stands in it."""
     action = message.action if isinstance(content, str) else None
     if message.tool_calls or not (action and action.strip()):
@@ -213,11 +213,13 @@ def _act(message: _Message, content: Any) -> tuple[Sequence[Object], Any, Any]:
     return [tool_call(None, SHELL, {"command": action})], thought or None, content
 
 
-def _steps_of(said: Sequence[_Message], steps: Sequence[_Step]) -> list[_Step | None]:
+def _steps_of(
+    said: Sequence[_HistoryItem], steps: Sequence[_TrajectoryStep]
+) -> list[_TrajectoryStep | None]:
     """For every message of the agent the step that it became: the next one with its thought and
     action.
     """
-    found: list[_Step | None] = []
+    found: list[_TrajectoryStep | None] = []
     left = list(steps)
 
     for message in said:

@@ -36,7 +36,7 @@ ROLE = "speaker_role"
 """Metric of the labels that say in which role an agent spoke."""
 
 
-class _Message(msgspec.Struct):
+class _HistoryMessage(msgspec.Struct):
     content: Any = None
     role: str = ""
     name: str | None = None
@@ -58,8 +58,8 @@ class _Message(msgspec.Struct):
         return None if plain(named) in _PEOPLE or self.by_terminal else named
 
 
-class _Run(msgspec.Struct, dict=True):
-    history: list[_Message]
+class _FailedRun(msgspec.Struct, dict=True):
+    history: list[_HistoryMessage]
     question: str
     mistake_agent: str | None
     mistake_step: str | int | float | None
@@ -76,7 +76,7 @@ class _Run(msgspec.Struct, dict=True):
         """The agents that spoke, as they were first spelled, by their plain names."""
         return spelled(message.agent for message in self.history)
 
-    def speaker(self, message: _Message) -> str | None:
+    def speaker(self, message: _HistoryMessage) -> str | None:
         """The agent that wrote a message, by the one name that it has in this run."""
         return None if message.agent is None else self.agents[plain(message.agent)]
 
@@ -87,7 +87,7 @@ def recognises(value: Any) -> bool:
 
 
 def _read(record: Record, settings: ImportSettings) -> Entry:
-    run = msgspec.convert(record.value, _Run)
+    run = msgspec.convert(record.value, _FailedRun)
     conversation = _conversation(run)
     if not conversation.turns:
         return record.rejected("no_turns", "no agent spoke")
@@ -114,7 +114,7 @@ def _read(record: Record, settings: ImportSettings) -> Entry:
 FORMAT = by_record(recognises, _read)
 
 
-def _mistake(run: _Run) -> list[ImportedLabel]:
+def _mistake(run: _FailedRun) -> list[ImportedLabel]:
     """The label, at the turn of the message that it names; none where nobody is blamed. Raises
     `ValueError` for a message that is not there.
     """
@@ -135,7 +135,7 @@ def _mistake(run: _Run) -> list[ImportedLabel]:
     return [ImportedLabel("who_and_when.mistake", 1.0, at, blamed)]
 
 
-def _roles(run: _Run) -> list[ImportedLabel]:
+def _roles(run: _FailedRun) -> list[ImportedLabel]:
     """In which roles agents spoke, by their turns."""
     spoken = [(run.speaker(one), one.named[1]) for one in run.history if one.agent is not None]
     return [
@@ -145,9 +145,9 @@ def _roles(run: _Run) -> list[ImportedLabel]:
     ]
 
 
-def _conversation(run: _Run) -> Conversation:
+def _conversation(run: _FailedRun) -> Conversation:
     """The messages as turns of named agents with what they heard."""
-    spoken: list[_Message] = []
+    spoken: list[_HistoryMessage] = []
     heard: list[list[Observation]] = [[]]
 
     for message in run.history:
