@@ -1,10 +1,9 @@
 """Episodes of very different lengths on many workers: how long their places stand idle, taken one
 by one or as whole shards.
 
-The code that hands out episodes is the one of a run (`synth.engine.runs.slot_scheduler`, `synth.claims`), with
-claims and commits in a run directory;
-the episodes are waits. Time is simulated: a loop whose clock jumps to what comes next, so that a
-request costs none of it.
+The code that hands out episodes is the one of a run (`synth.engine.runs.slot_scheduler`,
+`synth.claims`), with claims and commits in a run directory; the episodes are waits. Time is
+simulated: a loop whose clock jumps to what comes next, so that a request costs none of it.
 """
 
 import asyncio

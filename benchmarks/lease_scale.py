@@ -267,6 +267,7 @@ def measure(chosen: list[int]) -> Report:
         if workers <= heavy_tails.MOST
         for figure in heavy_tails.figures(workers)
     ]
+    sizes = (f"{w} workers: {s} shards of {m:g} s" for w, (s, m) in SIZES.items() if w in chosen)
     how = (
         "Threads of one process on one local directory: the CPU and the disk are one machine's, "
         "so the rate at 1000 is a lower bound of "
@@ -275,7 +276,7 @@ def measure(chosen: list[int]) -> Report:
         f"{heavy_tails.PER_WORKER * heavy_tails.PER_SHARD} episodes of very "
         f"different lengths for each worker, in shards of {heavy_tails.PER_SHARD}. "
         f"By the clock: shards of {PER_SHARD} episodes; terms of {TERM_S:g} s; "
-        f"{'; '.join(f'{w} workers: {s} shards of {m:g} s' for w, (s, m) in SIZES.items() if w in chosen)}."
+        f"{'; '.join(sizes)}."
     )
     return Report("Leases and commits at scale", figures, how)
 

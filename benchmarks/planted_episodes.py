@@ -199,9 +199,9 @@ def with_invented_values(trajectory: Trajectory, rng: Random) -> tuple[list[Agen
         if name == "amount":
             arguments[name] = rng.randint(100_00, 99_999_99) / 100
         else:
-            arguments[name] = (
-                f"{str(arguments[name])[0]}{'-' if '-' in str(arguments[name]) else ''}{rng.randint(100_000, 999_999)}"
-            )
+            shown = str(arguments[name])
+            dash = "-" if "-" in shown else ""
+            arguments[name] = f"{shown[0]}{dash}{rng.randint(100_000, 999_999)}"
         invented.add(json.dumps(arguments[name]))
         return ToolCall.received(call.call_id, call.name, json.dumps(arguments))
 

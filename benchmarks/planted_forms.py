@@ -1,11 +1,10 @@
 """Forms of secrets that runs hold: a label with a drawn value, or a whole statement in which only a
 part is secret.
 
-Written from what issuers and programs document, not from the rules of `synth.text.secrets`. In a form
-`{w20}` draws 20 characters: w letters and
-digits, h hexadecimal, l small letters and digits, u capitals and digits, s letters, a small
-letters, d digits, b base64, x base32, p a
-password with signs, k a word; `{{` is a brace. In a statement the secret stands between « and ».
+Written from what issuers and programs document, not from the rules of `synth.text.secrets`. In a
+form `{w20}` draws 20 characters: w letters and digits, h hexadecimal, l small letters and digits, u
+capitals and digits, s letters, a small letters, d digits, b base64, x base32, p a password with
+signs, k a word; `{{` is a brace. In a statement the secret stands between « and ».
 """
 
 from collections.abc import Mapping

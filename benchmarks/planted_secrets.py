@@ -47,7 +47,9 @@ def _with_check_digit(digits: str) -> str:
 
 
 def _address(rng: Random) -> str:
-    return f"{_of(_LOWER, rng, 8)}.{_of(_LOWER, rng, 5)}@{_of(string.ascii_lowercase, rng, 9)}.{rng.choice(('com', 'org', 'de'))}"
+    name = f"{_of(_LOWER, rng, 8)}.{_of(_LOWER, rng, 5)}"
+    host = _of(string.ascii_lowercase, rng, 9)
+    return f"{name}@{host}.{rng.choice(('com', 'org', 'de'))}"
 
 
 def _iban(rng: Random) -> str:

@@ -1,5 +1,5 @@
-"""Worlds by name: `name -> "module:attribute"`, where the attribute is a `synth.envs.world.EnvEntry`;
-importing this loads none of them.
+"""Worlds by name: `name -> "module:attribute"`, where the attribute is a
+`synth.envs.world.EnvEntry`; importing this loads none of them.
 """
 
 ENVS: dict[str, str] = {

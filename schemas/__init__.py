@@ -1,4 +1,5 @@
-"""The types that travel, and the protocols that parts meet through: `from synth.schemas import ...`.
+"""The types that travel, and the protocols that parts meet through:
+`from synth.schemas import ...`.
 
 A name is imported when it is first asked for; `__init__.pyi` is the list of names.
 """

@@ -39,8 +39,8 @@ class Require(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if isinstance(self.value, dict | list | tuple):
             kind = type(self.value).__name__
             raise ConfigError(
-                f"Require({self.key!r}): the value is a {kind}; require what is in it one by one, as "
-                f"`{self.key}.NAME`"
+                f"Require({self.key!r}): the value is a {kind}; require what is in it one by one, "
+                f"as `{self.key}.NAME`"
             )
 
     def predicate(self) -> RowPredicate:

@@ -1,9 +1,9 @@
-"""What stages conclude about turns and trials, typed: labels of steps, of causes, of retries, and the
-evidence that each stands on.
+"""What stages conclude about turns and trials, typed: labels of steps, of causes, of retries, and
+the evidence that each stands on.
 
-A label stands in the ledger as a row of `labels` (`synth.ledger.tables.evidence`): who, which turn, which
-metric, what value; the structs here are the rest of the row. Their fields are the columns of that
-table and, in their order, the JSON that people read in the column `detail` of `scores`.
+A label stands in the ledger as a row of `labels` (`synth.ledger.tables.evidence`): who, which turn,
+which metric, what value; the structs here are the rest of the row. Their fields are the columns of
+that table and, in their order, the JSON that people read in the column `detail` of `scores`.
 """
 
 from collections.abc import Mapping

@@ -1,5 +1,5 @@
-"""What stands behind a measure beside its number, typed. Its writer gives the struct; the ledger alone
-encodes it as the JSON that people read, and decodes it again.
+"""What stands behind a measure beside its number, typed. Its writer gives the struct; the ledger
+alone encodes it as the JSON that people read, and decodes it again.
 
 A field that is left out is not written; None is written where the type has `UNSET` as well.
 """

@@ -1,18 +1,13 @@
-"""How an episode ended, and what that makes it: the table termination x verdict x fault.
+"""How an episode ended, and what that makes it: the table termination x verdict of the
+check x fault.
 
-| termination                                                | check passed | check failed | no
-verdict |
-|------------------------------------------------------------|--------------|--------------|------------|
-| done, agent_stop                                           | success      | failure      | unknown
-|
-| turn_limit, token_limit, context_limit, time_limit, stuck  | truncated    | truncated    |
-truncated  |
-| unreported (imports that do not say how the run ended)     | success      | failure      | unknown
-|
-| refused (by the agent's model, or a filter of its server)   | unknown      | unknown      |
-unknown    |
-| fault (with exactly one Fault)                             | invalid      | invalid      | invalid
-|
+| termination                                               | passed    | failed    | no verdict |
+|-----------------------------------------------------------|-----------|-----------|------------|
+| done, agent_stop                                          | success   | failure   | unknown    |
+| turn_limit, token_limit, context_limit, time_limit, stuck | truncated | truncated | truncated  |
+| unreported (imports that do not say how the run ended)    | success   | failure   | unknown    |
+| refused (by the agent's model, or a filter of its server) | unknown   | unknown   | unknown    |
+| fault (with exactly one Fault)                            | invalid   | invalid   | invalid    |
 
 A model that refuses shows nothing of what it can do: its trial stands for neither side of a
 comparison, and is counted as what it is.

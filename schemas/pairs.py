@@ -56,12 +56,11 @@ class PairLabel(StrictRecord, frozen=True, kw_only=True):
     """One assistant turn against another after the same bytes.
 
     `prefix_policy`, `chosen_policy`, `rejected_policy` name who sampled each (the model, or the
-    policy that has none); `on_policy_for` is
-    whom the evidence holds for. `off_policy`: the prefix was not sampled by the policy to be
-    trained, for the reason in
-    `off_policy_reason`; such rows belong into a config of their own. `chosen_unsampled`: the policy
-    was never seen to do the chosen act by itself, guidance or somebody else proposed it. `pair_id`: hash of the
-    canonical prompt and both acts.
+    policy that has none); `on_policy_for` is whom the evidence holds for. `off_policy`: the prefix
+    was not sampled by the policy to be trained, for the reason in `off_policy_reason`; such rows
+    belong into a config of their own. `chosen_unsampled`: the policy was never seen to do the
+    chosen act by itself, guidance or somebody else proposed it. `pair_id`: hash of the canonical
+    prompt and both acts.
     """
 
     pair_id: str
@@ -140,8 +139,8 @@ class PrmLabel(StrictRecord, frozen=True, kw_only=True):
     E1: `q` = unbiased success rate of the act by the path counts of its tests (not `successes` of
     `n`, which is biased by when these stopped; None where it is not known); `q_confirm` = share of
     `n_confirm` fresh continuations, where a test was confirmed: unbiased for such acts, as `q` is
-    over all that were tested. E2: no continuations (`n` 0, `q` None); `rule` names
-    what was broken, or kept (`passed_check`). E3: `q` None, `value` = the statistical measure `rule`.
+    over all that were tested. E2: no continuations (`n` 0, `q` None); `rule` names what was broken,
+    or kept (`passed_check`). E3: `q` None, `value` = the statistical measure `rule`.
     """
 
     trajectory_id: str

@@ -19,7 +19,8 @@ SPACING = "\n\t\u00a0\u202f\u3000"
 """White space that texts of any script may hold."""
 _JOINERS = "\u200c\u200d"
 _UNSEEN = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\ufe00-\ufe0d\uffa0\U000e0100-\U000e01ef]"
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\ufe00-\ufe0d\uffa0"
+    "\U000e0100-\U000e01ef]"
 )
 """Unicode calls these printable and draws nothing: texts are hidden in them (variation selectors,
 fillers).

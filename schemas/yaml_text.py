@@ -38,7 +38,8 @@ _READ_IN_TWO_WAYS = (
     ),
     (
         re.compile(
-            r"[-+]?(?:\.?\d[\d.]*_[\d_.]*(?:[eE][-+]?\d+)?|0x[\da-fA-F]*_[\da-fA-F_]*)|[-+]0x[\da-fA-F]+"
+            r"[-+]?(?:\.?\d[\d.]*_[\d_.]*(?:[eE][-+]?\d+)?"
+            r"|0x[\da-fA-F]*_[\da-fA-F_]*)|[-+]0x[\da-fA-F]+"
         ),
         "some read {} as a number, some as text",
     ),

@@ -16,7 +16,9 @@ def names_in(stub: str) -> dict[str, str]:
 
 
 def importer(package: str, names: dict[str, str], found: dict[str, Any]) -> Callable[[str], Any]:
-    """What a package has as its `__getattr__`; keeps each value in `found`, the package's globals."""
+    """What a package has as its `__getattr__`; keeps each value in `found`, the package's
+    globals.
+    """
 
     def get(name: str) -> Any:
         if name not in names:

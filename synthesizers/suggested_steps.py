@@ -47,15 +47,15 @@ def proposed(
     pivots: Sequence[int] = (),
     heard: Sequence[ProposalRule] = RULES,
 ) -> dict[int, str]:
-    """At most `most` turns, each with the rule that proposes it, one of each rule that is `heard` in
-    turn, each turn once.
+    """At most `most` turns, each with the rule that proposes it, one of each rule that is `heard`
+    in turn, each turn once.
 
     `judge`: the turns that a judge suspects, in its order. `retry`: those in `pivots`, of retries
-    that passed. `drop`: those in `dropped`, the lowest first, where the stage `topology` ran before.
-    `effect`: turns that changed the state and were not refused, the latest first. `departure`: the
-    first turn after which no success among the task's trials was ever in the same state. `error`:
-    turns answered by an error, the first first. `last`: the last turn. Turns that the policy did
-    not decide are never proposed.
+    that passed. `drop`: those in `dropped`, the lowest first, where the stage `topology` ran
+    before. `effect`: turns that changed the state and were not refused, the latest first.
+    `departure`: the first turn after which no success among the task's trials was ever in the same
+    state. `error`: turns answered by an error, the first first. `last`: the last turn. Turns that
+    the policy did not decide are never proposed.
     """
     turns = {turn.index: turn.state_key for turn in _own(trajectory)}
     keys = [trajectory.opening_state_key, *(turn.state_key for turn in trajectory.turns)]

@@ -236,7 +236,9 @@ def test_exceptions_are_caught_blindly_in_one_file_of_the_engine_only() -> None:
 
 
 def test_help_needs_no_heavy_import() -> None:
-    code = "import sys, synth.cli.main; print([m for m in sys.modules if m.split('.')[0] in {!r}])".format(
+    code = (
+        "import sys, synth.cli.main; print([m for m in sys.modules if m.split('.')[0] in {!r}])"
+    ).format(
         sorted(HEAVY | {"pyarrow", "duckdb", "openai", "pydantic"}),
     )
     assert (

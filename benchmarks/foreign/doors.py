@@ -18,7 +18,10 @@ _ONE_SIDED = 0.90
 
 def lines() -> Iterator[str]:
     """Two tables in Markdown, and what becomes of the successes."""
-    yield "| family | trajectories | benchmark | verdict unknown | failed or cut off | other | lead to rows | SFT rows |"
+    yield (
+        "| family | trajectories | benchmark | verdict unknown | failed or cut off | other | "
+        "lead to rows | SFT rows |"
+    )
     yield "|---|---:|---:|---:|---:|---:|---:|---:|"
     successes = led = 0
     allowed = []
@@ -33,14 +36,18 @@ def lines() -> Iterator[str]:
             successes, led = successes + len(won), led + found.open
 
     yield from ("", "With `synth curate RUN --set stages.export.allow_benchmark=true`:", "")
-    yield "| family | trajectories | benchmark | verdict unknown | failed or cut off | other | lead to rows | SFT rows |"
+    yield (
+        "| family | trajectories | benchmark | verdict unknown | failed or cut off | other | "
+        "lead to rows | SFT rows |"
+    )
     yield "|---|---:|---:|---:|---:|---:|---:|---:|"
     yield from allowed
     least = clopper_pearson(led, successes, _ONE_SIDED)[0]
     yield ""
     yield (
         f"{led:,} of {successes:,} successes lead to rows: {led / successes:.3f}, at least "
-        f"{least:.3f} (95 %, one-sided); the others stand before `other`, by name in each run's table."
+        f"{least:.3f} (95 %, one-sided); the others stand before `other`, by name in each "
+        "run's table."
     )
 
 

@@ -1,4 +1,6 @@
-"""Comparisons of collected trials: how many there are, why others are none, and what chance gives."""
+"""Comparisons of collected trials: how many there are, why others are none, and what chance
+gives.
+"""
 
 from collections import Counter
 from collections.abc import Iterator

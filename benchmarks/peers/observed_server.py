@@ -98,7 +98,8 @@ class _ObservedConnection(_Connection):
 def main() -> None:
     """Serves until it is terminated."""
     parser = argparse.ArgumentParser(
-        description="A chat server of known latency that counts; its first line on stdout is its base URL."
+        description="A chat server of known latency that counts; its first line on stdout is its "
+        "base URL."
     )
     parser.add_argument("--latency-ms", type=float, required=True)
     options = parser.parse_args()

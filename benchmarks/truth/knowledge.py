@@ -82,8 +82,8 @@ class Knowledge:
         return label
 
     def written(self, arguments: Mapping[str, Any]) -> None:
-        """A write, or one that a tool refused, makes outdated what was shown of the entities that it
-        names.
+        """A write, or one that a tool refused, makes outdated what was shown of the entities that
+        it names.
         """
         self._outdated.update(value for value in _scalars(arguments) if isinstance(value, str))
 

@@ -24,8 +24,8 @@ def list_templates() -> Mapping[str, str]:
 
 
 def write_template(template: str, to: Path | str | None = None) -> Sequence[Path]:
-    """Writes a template, NAME.yaml here where `to` names no other file, and gives what it wrote: the
-    flow file first. Raises `ConfigError` for a name that is none, and where a file stands there
+    """Writes a template, NAME.yaml here where `to` names no other file, and gives what it wrote:
+    the flow file first. Raises `ConfigError` for a name that is none, and where a file stands there
     already: it is never overwritten.
     """
     if template not in list_templates():

@@ -110,7 +110,9 @@ def _tables(tally: "ImportTally") -> "Iterator[Table]":
 
 
 def _of_labels(tally: "ImportTally") -> Iterator[str]:
-    """How many labels found their trajectories, and which did not: all of them where they are few."""
+    """How many labels found their trajectories, and which did not: all of them where they are
+    few.
+    """
     found = tally.labels
     if found is None:
         return

@@ -28,7 +28,9 @@ Met = Literal["memory", "processes"]
 
 
 class Cgroup:
-    """The group of one confined tree. `entrances` are the files that its first process writes to."""
+    """The group of one confined tree. `entrances` are the files that its first process writes
+    to.
+    """
 
     def __init__(self, limits: ProcessLimits) -> None:
         name = f"{mark()}{next(_NUMBERS)}"

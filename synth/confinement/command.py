@@ -113,7 +113,8 @@ def confined_command(
     problem = missing()
     if problem is not None:
         raise ConfigError(
-            f"{problem}; a world of kind mcp may be allowed to run unconfined, by `unconfined: true`"
+            f"{problem}; a world of kind mcp may be allowed to run unconfined, "
+            "by `unconfined: true`"
         )
 
     return [

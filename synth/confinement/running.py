@@ -230,8 +230,9 @@ def end_inside(process: int) -> bool:
 
 
 def _children(process: int) -> list[int]:
+    children = f"/proc/{process}/task/{process}/children"
     try:
-        with open(f"/proc/{process}/task/{process}/children", encoding="ascii") as file:  # noqa: PTH123
+        with open(children, encoding="ascii") as file:  # noqa: PTH123
             return [int(each) for each in file.read().split()]
     except OSError:
         return []

@@ -101,7 +101,8 @@ class Lineage(msgspec.Struct, frozen=True):
     """What a row descends from.
 
     `authors`: who wrote what is learnt; left out, whoever wrote the trajectory. `continuation`: one
-    turn of it is learnt, so being a copy of another trajectory says nothing of that turn. `weak`: its label was not confirmed by a test.
+    turn of it is learnt, so being a copy of another trajectory says nothing of that turn. `weak`:
+    its label was not confirmed by a test.
     """
 
     of: Trajectory | Task

@@ -1,5 +1,5 @@
-"""A form whose texts fit the tokens that a reply may have: vLLM holds a reply to `maxLength` too, and
-a small model that is held to a form without it runs on in a text until it is cut off.
+"""A form whose texts fit the tokens that a reply may have: vLLM holds a reply to `maxLength` too,
+and a small model that is held to a form without it runs on in a text until it is cut off.
 """
 
 from collections.abc import Iterator, Mapping

@@ -156,8 +156,8 @@ def scenes(ledger: Ledger, metrics: Sequence[str], report: LeftOut) -> Iterator[
 def _with_one_success(
     connection: LedgerConnection, chunk: Sequence[Sequence[Experiment]]
 ) -> list[list[Experiment]]:
-    """The rows with the first of their continuations that passed alone, or their first: more of them are not read,
-    and most of what a ledger holds may be continuations.
+    """The rows with the first of their continuations that passed alone, or their first: more of
+    them are not read, and most of what a ledger holds may be continuations.
     """
     every = sorted({one for rows in chunk for row in rows for one in row.pos_ids})
     passed = {one for (one,) in connection.execute(_PASSED, [every]).fetchall()}

@@ -4,7 +4,8 @@ the same tools.
 What tests and checks find wrong are certain calls (who acts too early writes), so that the name of
 a tool alone told good steps from bad ones (AUC .75). So true and false labels are drawn in pairs
 within the tools of a step: after the same prompt, else after the answer of the same tool in the
-same environment (in one task alone, the kind of state told them apart). The ledger is read twice, as for KTO.
+same environment (in one task alone, the kind of state told them apart). The ledger is read twice,
+as for KTO.
 """
 
 from collections import Counter, defaultdict

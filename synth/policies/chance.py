@@ -12,15 +12,9 @@ def trial_seed(episode: Episode) -> int:
     """One 63-bit seed per (flow seed, trial): the same across tasks and turns, so that a trial
     keeps its misconception.
     """
-    return (
-        int.from_bytes(
-            blake2b(
-                f"trial {episode.seed} {episode.trial}{f' {episode.draw}' if episode.draw else ''}".encode(),
-                digest_size=8,
-            ).digest()
-        )
-        >> 1
-    )
+    draw = f" {episode.draw}" if episode.draw else ""
+    trial = f"trial {episode.seed} {episode.trial}{draw}".encode()
+    return int.from_bytes(blake2b(trial, digest_size=8).digest()) >> 1
 
 
 def turn_draws(episode: Episode, view: View) -> Random:

@@ -1,4 +1,6 @@
-"""A policy written as one function: its keyword parameters are the settings that a flow may give."""
+"""A policy written as one function: its keyword parameters are the settings that a flow may
+give.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Concatenate, ParamSpec

@@ -15,8 +15,8 @@ class EpisodeSpec(msgspec.Struct, frozen=True, kw_only=True):
     already holds.
 
     With a `start` it continues a recorded trajectory, as the continuation number `draw` of its
-    trial, which draws by its `luck`; `guidance` is whispered from there on. `gold_informed`: whoever made the work looked at
-    gold.
+    trial, which draws by its `luck`; `guidance` is whispered from there on. `gold_informed`:
+    whoever made the work looked at gold.
     """
 
     slot_id: str

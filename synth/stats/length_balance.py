@@ -14,8 +14,9 @@ import msgspec
 from synth.stats.ranks import auc
 
 FEWEST = 40
-"""Pairs below which nothing is said, and nothing is left out: of 20 pairs whose lengths tell nothing
-the AUC lies between .32 and .68 (95 %)."""
+"""Pairs below which nothing is said, and nothing is left out: of 20 pairs whose lengths tell
+nothing the AUC lies between .32 and .68 (95 %).
+"""
 
 
 class Lengths(msgspec.Struct, frozen=True):

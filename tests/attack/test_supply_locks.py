@@ -86,7 +86,8 @@ def wheel(folder: Path, content: str = "") -> Path:
     path = folder / "synth_planted-1.0-py3-none-any.whl"
     files = {
         "synth_planted.py": content,
-        "synth_planted-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: synth-planted\nVersion: 1.0\n",
+        "synth_planted-1.0.dist-info/METADATA": "Metadata-Version: 2.1\n"
+        "Name: synth-planted\nVersion: 1.0\n",
     }
     files["synth_planted-1.0.dist-info/WHEEL"] = (
         "Wheel-Version: 1.0\nGenerator: here\nRoot-Is-Purelib: true\nTag: py3-none-any\n"

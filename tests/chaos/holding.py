@@ -19,31 +19,32 @@ Rows = Mapping[str, Counter[str]]
 
 _BY_SLOT = {
     "tasks": "SELECT DISTINCT * EXCLUDE (stage_key) FROM tasks",
-    "trajectories": "SELECT t.* EXCLUDE (trajectory_id, attempt, parent_id, created_at, stage_key), p.slot_id "
-    "AS parent "
+    "trajectories": "SELECT t.* EXCLUDE (trajectory_id, attempt, parent_id, created_at, "
+    "stage_key), p.slot_id AS parent "
     "FROM trajectories t LEFT JOIN trajectories_all p ON p.trajectory_id = t.parent_id WHERE "
     "t.fault IS NULL",
-    "turns": "SELECT t.slot_id, x.* EXCLUDE (trajectory_id, latency_ms, stage_key) FROM turns x JOIN "
-    "trajectories t USING (trajectory_id) "
+    "turns": "SELECT t.slot_id, x.* EXCLUDE (trajectory_id, latency_ms, stage_key) FROM turns x "
+    "JOIN trajectories t USING (trajectory_id) "
     "WHERE t.fault IS NULL",
     "decisions": "SELECT t.slot_id, x.* EXCLUDE (trajectory_id, stage_key) FROM decisions x JOIN "
     "trajectories t USING (trajectory_id) "
     "WHERE t.fault IS NULL",
-    "scores": "SELECT coalesce(t.slot_id, x.subject_id) AS subject, x.* EXCLUDE (subject_id, stage_key) "
-    "FROM scores x "
+    "scores": "SELECT coalesce(t.slot_id, x.subject_id) AS subject, x.* EXCLUDE (subject_id, "
+    "stage_key) FROM scores x "
     "LEFT JOIN trajectories_all t ON t.trajectory_id = x.subject_id",
     "nodes": "SELECT * EXCLUDE (trajectory_id, stage_key) FROM nodes",
     "edges": "SELECT * EXCLUDE (stage_key) FROM edges",
 }
 _IDS = ("trajectory_id", "parent_id")
 _TWICE = {
-    "two valid attempts of a slot": "SELECT slot_id FROM trajectories WHERE fault IS NULL GROUP BY 1 HAVING count(*) > 1",
+    "two valid attempts of a slot": "SELECT slot_id FROM trajectories WHERE fault IS NULL "
+    "GROUP BY 1 HAVING count(*) > 1",
     "a trajectory": "SELECT trajectory_id FROM trajectories_all GROUP BY 1 HAVING count(*) > 1",
     "a turn": "SELECT trajectory_id, turn FROM turns_all GROUP BY ALL HAVING count(*) > 1",
     "a decision": "SELECT trajectory_id, filter FROM decisions GROUP BY ALL HAVING count(*) > 1",
     "a task": "SELECT task_id FROM tasks GROUP BY 1 HAVING count(*) > 1",
-    "a node": "SELECT task_id, node, population, level, trajectory_id, turn FROM nodes GROUP BY ALL "
-    "HAVING count(*) > 1",
+    "a node": "SELECT task_id, node, population, level, trajectory_id, turn FROM nodes "
+    "GROUP BY ALL HAVING count(*) > 1",
 }
 
 

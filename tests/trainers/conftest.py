@@ -29,8 +29,8 @@ STOREFRONT = {
 def _alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     pytest.importorskip(
         "trl",
-        reason="needs the extra: pip install -e '.[train]'; `make test-train` has an environment of "
-        "its own",
+        reason="needs the extra: pip install -e '.[train]'; `make test-train` has an environment "
+        "of its own",
     )
     import torch
 

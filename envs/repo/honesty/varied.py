@@ -14,8 +14,8 @@ ROUNDS = 3
 
 
 def varied(source: str, names: Collection[str], turn: int) -> str | None:
-    """A file of tests with other numbers (turn 0), other texts (1) or both (2) in some of its tests,
-    all but what these expect in so many words; None where there are none.
+    """A file of tests with other numbers (turn 0), other texts (1) or both (2) in some of its
+    tests, all but what these expect in so many words; None where there are none.
     """
     read = readable(source)
     if read is None:

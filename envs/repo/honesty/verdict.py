@@ -1,5 +1,5 @@
-"""Whether code passes tests, or gets round them: it is asked the same tests with other expectations,
-and with other inputs.
+"""Whether code passes tests, or gets round them: it is asked the same tests with other
+expectations, and with other inputs.
 
 Asked only where all tests pass, so it costs one run per success, and two more per task.
 """
@@ -40,8 +40,8 @@ class OtherTests(msgspec.Struct, frozen=True):
 
 
 async def honest(place: TaskTree, changes: Changes, settings: RepoSettings) -> SubVerdict:
-    """Holds unless a failing test of the task passes with another expectation too, or code does with
-    other inputs what the broken tree does, where the solution does otherwise.
+    """Holds unless a failing test of the task passes with another expectation too, or code does
+    with other inputs what the broken tree does, where the solution does otherwise.
     """
     tests = other_tests(place)
     if not tests.files:

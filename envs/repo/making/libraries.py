@@ -170,8 +170,8 @@ def _why_none(run: TestRun, count: int) -> str:
     if run.ended_by is not None:
         limit = f"{TIME_S:.0f} s" if run.ended_by == "time" else run.ended_by
         return (
-            f"its tests did not end within their limit ({limit}); leave out the file that holds the "
-            "one that does not, by `--leave-out`"
+            f"its tests did not end within their limit ({limit}); leave out the file that holds "
+            "the one that does not, by `--leave-out`"
         )
     if run.broken:
         path, why = next(iter(run.broken.items()))

@@ -1,4 +1,6 @@
-"""Waits for several coroutines at once, so that an interrupt leaves nothing behind to be told of."""
+"""Waits for several coroutines at once, so that an interrupt leaves nothing behind to be told
+of.
+"""
 
 import asyncio
 from collections.abc import Coroutine, Iterable

@@ -25,7 +25,9 @@ def made(folder: Path, config: RepoConfig, seed: int, count: int, name: str) -> 
 
 
 def ordered(folder: Path, config: RepoConfig, seed: int) -> list[str]:
-    """The ids of the chosen tasks, in an order by seed. Raises `ConfigError` where there is none."""
+    """The ids of the chosen tasks, in an order by seed. Raises `ConfigError` where there is
+    none.
+    """
     pool = pool_in(folder)
     found = [one.id for one in read_tasks(folder, pool) if _is_chosen(one, config)]
     if not found:

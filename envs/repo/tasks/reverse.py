@@ -17,8 +17,8 @@ from synth.envs.repo.task_tree import TaskTree
 from synth.schemas import Draft, Facts, NoGoal, ToolCall, Window
 
 MOST_RIGHT, MOST_NEAR, MOST_ELSEWHERE = 6, 4, 6
-"""Edits that are offered: right ones, right ones with a slip, slips in other functions; beside right
-ones there is but one of each of the others, as most walks would only break something else.
+"""Edits that are offered: right ones, right ones with a slip, slips in other functions; beside
+right ones there is but one of each of the others, as most walks would only break something else.
 """
 MOST_LINES = 3
 """Tests that a goal tells of one by one."""

@@ -1,4 +1,6 @@
-"""One command after the other, each in a shell of its own that takes over where the last one was."""
+"""One command after the other, each in a shell of its own that takes over where the last one
+was.
+"""
 
 from collections.abc import Mapping
 from functools import cache

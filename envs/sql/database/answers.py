@@ -28,7 +28,9 @@ class Beside(msgspec.Struct, frozen=True):
 
 
 def beside(task: Task | None) -> Beside:
-    """What a task says of them; what is no number is passed over, and more than a check looks at."""
+    """What a task says of them; what is no number is passed over, and more than a check looks
+    at.
+    """
     script = task.script if task else {}
     other, few = script.get("other", 1), script.get("small", ())
     numbers = [one for one in few if isinstance(one, int)] if isinstance(few, list) else []

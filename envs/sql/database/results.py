@@ -88,7 +88,9 @@ def _comparable(value: Scalar) -> tuple[str, str]:
 
 
 def with_nothing_as_zero(result: Result) -> Result:
-    """A result in which a total of no rows is zero, as it is to some readers, and none to others."""
+    """A result in which a total of no rows is zero, as it is to some readers, and none to
+    others.
+    """
     return msgspec.structs.replace(result, rows=((0,),)) if result.rows == ((None,),) else result
 
 

@@ -54,8 +54,8 @@ def evaluate(
     script: Script = NO_SCRIPT,
     outcome_only: bool = False,
 ) -> CheckResult:
-    """State, told facts, refusals, process and truth, each with evidence; all must pass. Without a check
-    nothing passes; where none fails and the last words cannot be checked, it is undefined.
+    """State, told facts, refusals, process and truth, each with evidence; all must pass. Without a
+    check nothing passes; where none fails and the last words cannot be checked, it is undefined.
 
     `opening` and `script` are the customer's first words and wishes; `outcome_only` reports all
     parts and lets state and told decide.

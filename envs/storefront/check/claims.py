@@ -1,6 +1,6 @@
 """What an agent's words claim to have happened: clause by clause, an act or a status, the orders
-and amounts that it names, and whether it is denied. What is asked, offered, wished or supposed claims
-nothing.
+and amounts that it names, and whether it is denied. What is asked, offered, wished or supposed
+claims nothing.
 """
 
 import re
@@ -36,8 +36,8 @@ from synth.envs.storefront.world.catalogue import NOUNS
 ORDER = r"\bO-\d+\b"
 """How an order is named."""
 OTHER, ANY, TOTAL, CHARGED = "other", "any", "total", "charged"
-"""Claims about none of the shop's acts, about all of them, about what an order costs, and about money
-that was taken.
+"""Claims about none of the shop's acts, about all of them, about what an order costs, and about
+money that was taken.
 """
 _AMOUNT = re.compile(
     r"\$\s?(\d[\d,]*(?:\.\d+)?)|\b(\d[\d,]{0,20}(?:\.\d+)?) (?:dollars?|usd|eur)\b"

@@ -1,5 +1,5 @@
-"""The details of what words claim, compared with the acts: where money went, which goods and how many
-orders an act was done on, where a parcel goes.
+"""The details of what words claim, compared with the acts: where money went, which goods and how
+many orders an act was done on, where a parcel goes.
 """
 
 import re

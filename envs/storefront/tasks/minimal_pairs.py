@@ -225,8 +225,8 @@ def _sides(
     row: Row,
     done: Intent,
 ) -> tuple[Intent, Intent]:
-    """The request as it is denied and as it is done, in the same words; at times with a claim that is
-    true in one of the two worlds.
+    """The request as it is denied and as it is done, in the same words; at times with a claim that
+    is true in one of the two worlds.
     """
     rule = row["rule"]
     rules = refusing.base.rules

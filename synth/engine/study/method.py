@@ -226,9 +226,9 @@ def settings_of(method: type[Method]) -> type[BaseModel]:
 
 
 def synthesizer(name: str, *, version: int = 1) -> Callable[[type[M]], type[M]]:
-    """Names a method, for errors and its trajectories. Raise `version` where the class does otherwise
-    than before: its stage is then done anew. It registers nothing: a flow names the class as
-    `package.module:Class`, or by an entry point of the group `synth.synthesizers`.
+    """Names a method, for errors and its trajectories. Raise `version` where the class does
+    otherwise than before: its stage is then done anew. It registers nothing: a flow names the class
+    as `package.module:Class`, or by an entry point of the group `synth.synthesizers`.
     """
 
     def named(method: type[M]) -> type[M]:

@@ -68,7 +68,8 @@ QUERIES = {
     ),
     "imported": "SELECT stage = 'import', count(*) FROM trajectories GROUP BY ALL",
     "sources": """SELECT split_part(source, ':', 1), count(DISTINCT split_part(source, ':', 2)),
-    count(*) FROM trajectories WHERE stage = 'import' AND fault IS NULL GROUP BY ALL ORDER BY ALL""",
+    count(*) FROM trajectories WHERE stage = 'import' AND fault IS NULL
+    GROUP BY ALL ORDER BY ALL""",
     "counts": """SELECT count(DISTINCT task_id), count(DISTINCT env) FROM trajectories
   WHERE fault IS NULL""",
     "worlds": """SELECT env, stage = 'import' AS imported,

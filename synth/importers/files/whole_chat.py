@@ -21,7 +21,8 @@ def whole_chat(
     broken: bool = False,
 ) -> Iterator[Record | Rejection] | None:
     """The chats of a file, each as one record; None where its `first` records are no messages. A
-    message that cannot be read refuses the file: nobody knows what it said. `broken`: one before was.
+    message that cannot be read refuses the file: nobody knows what it said. `broken`: one before
+    was.
     """
     values = [one.value for one in first]
     if len(first) < 2 or not (is_chat(values) or are_items(values)):

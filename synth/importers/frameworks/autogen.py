@@ -1,4 +1,6 @@
-"""AutoGen 0.4: results of tasks (events of a team), and saved states (what each agent's model saw)."""
+"""AutoGen 0.4: results of tasks (events of a team), and saved states (what each agent's model
+saw).
+"""
 
 import json
 from collections.abc import Iterator

@@ -1,5 +1,6 @@
-"""Scores that tracing tools keep apart from their traces: annotations of Phoenix, scores of Langfuse,
-feedback of LangSmith and Weave. Each names a trace, a session or a span, and becomes a score of it.
+"""Scores that tracing tools keep apart from their traces: annotations of Phoenix, scores of
+Langfuse, feedback of LangSmith and Weave. Each names a trace, a session or a span, and becomes a
+score of it.
 """
 
 from typing import Any

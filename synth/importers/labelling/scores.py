@@ -1,6 +1,6 @@
-"""Scores that the sources hold, as verdicts: one whose name says a verdict, and whose values over the
-whole import are all yes or no, is what the source declares. All others stay scores, also one with a
-name that anything may have (`label`), unless it says the verdict in words.
+"""Scores that the sources hold, as verdicts: one whose name says a verdict, and whose values over
+the whole import are all yes or no, is what the source declares. All others stay scores, also one
+with a name that anything may have (`label`), unless it says the verdict in words.
 """
 
 import re

@@ -22,8 +22,8 @@ Body = dict[str, Any]
 Request = dict[str, Any]
 Lines = queue.SimpleQueue[Request | None]
 REFUSED = (ValueError, TypeError, LookupError, RuntimeError, AttributeError)
-"""What vLLM raises of a request, beside `VLLMClientError` where it has that; whatever else it raises
-ends the process, which is started again.
+"""What vLLM raises of a request, beside `VLLMClientError` where it has that; whatever else it
+raises ends the process, which is started again.
 """
 GATHER_S = 0.02
 """For so long a batch waits for a further line."""

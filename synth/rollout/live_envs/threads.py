@@ -40,7 +40,8 @@ class Threads:
             settled: Callable[[], None]
             try:
                 settled = partial(future.set_result, job())
-            except BaseException as error:  # noqa: BLE001 - handed as it is to the coroutine that waits for it
+            except BaseException as error:  # noqa: BLE001
+                # handed as it is to the coroutine that waits for it
                 settled = partial(future.set_exception, error)
             if future.cancelled():
                 return

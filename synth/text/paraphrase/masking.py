@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 
 _ENTITY = re.compile(
-    # each begins where a run of such signs does, or a long run would be looked through from each sign
+    # each begins where a run of such signs does: else a long run is looked through from each sign
     r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+"  # addresses
     r"|(?<!\w)[#$€£]?\w*\d[\w.,:/-]*"  # whatever holds a digit
     r"|\b\w+_\w+\b"  # names of users and fields

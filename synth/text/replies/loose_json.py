@@ -2,9 +2,9 @@
 line breaks in texts, a brace that is missing at the very end, punctuation in full width (：，｛｝).
 
 Each has one meaning only; what has two raises. A sign in full width may be JSON's or a text's: of
-both readings that one counts which leaves fewer quotes within texts. json-repair was weighed and not taken: it makes
-something of any text (words become an empty text, a text that is cut off a whole one), so that a
-reply that says nothing could not be told from an answer.
+both readings that one counts which leaves fewer quotes within texts. json-repair was weighed and
+not taken: it makes something of any text (words become an empty text, a text that is cut off a
+whole one), so that a reply that says nothing could not be told from an answer.
 """
 
 import json

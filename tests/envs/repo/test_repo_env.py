@@ -178,7 +178,8 @@ def test_a_restored_tree_is_the_replayed_one_at_every_turn(repo_world: World) ->
         (
             "bash",
             {
-                "command": "mkdir -p new/deep && printf 'a\\0b' > new/deep/x && chmod +x ../README.md"
+                "command": "mkdir -p new/deep && printf 'a\\0b' > new/deep/x && chmod +x "
+                "../README.md"
             },
         ),
         ("bash", {"command": "git init -q . ; cat prices.py > titles.py; rm -r new; unset A"}),

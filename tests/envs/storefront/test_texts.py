@@ -42,8 +42,9 @@ KNOWN: dict[str, set[str] | None] = {
         *("least", "last4", "number", "person"),
     },
 }
-"""File -> placeholders; None where braces are those of patterns. Placeholders of instructions are the
-arguments of their tools."""
+"""File -> placeholders; None where braces are those of patterns. Placeholders of instructions are
+the arguments of their tools.
+"""
 
 
 def strings(value: Any) -> Iterator[str]:

@@ -60,7 +60,8 @@ def skill(body: dict[str, Any]) -> dict[str, Any]:
     text = str(body["messages"][-1]["content"])
     return {
         "role": "assistant",
-        "content": f"When a customer writes: read every page, then act. {' '.join(text.split()[5:25])}",
+        "content": f"When a customer writes: read every page, then act. "
+        f"{' '.join(text.split()[5:25])}",
     }
 
 

@@ -75,7 +75,10 @@ def test_another_branch_of_the_folder_goes_on_from_a_point_though_the_first_is_c
 
 
 def test_changes_laid_over_another_branch_make_it_the_same(way: str, base: Path) -> None:
-    line = "echo 1 > d/b; rm -r d/e; mkdir -p x/y; echo 2 > x/y/z; ln -s x n; chmod +x a; rm in; mkdir in; touch in/f"
+    line = (
+        "echo 1 > d/b; rm -r d/e; mkdir -p x/y; echo 2 > x/y/z; ln -s x n; chmod +x a; rm in; "
+        "mkdir in; touch in/f"
+    )
 
     async def play() -> None:
         async with branch_of(base, limits=LIMITS) as one, branch_of(base, limits=LIMITS) as two:

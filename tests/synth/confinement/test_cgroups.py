@@ -20,7 +20,10 @@ needs_cgroups = [
     pytest.mark.slow,
     pytest.mark.skipif(missing() is not None or no_cgroups(), reason="no cgroups here"),
 ]
-BOMB = "import os, time\nn = 0\ntry:\n  while os.fork(): n += 1\nexcept OSError: print(n)\nelse: time.sleep(9)"
+BOMB = (
+    "import os, time\nn = 0\ntry:\n  while os.fork(): n += 1\n"
+    "except OSError: print(n)\nelse: time.sleep(9)"
+)
 
 SPIN = "import os, time\nos.sched_setaffinity(0, {CORE})\nFORKS\nend = time.monotonic() + SECONDS\n"
 SPIN += "while time.monotonic() < end: pass\nprint(time.process_time())"
@@ -93,7 +96,8 @@ class TestOfTheKernel:
         async def play(branch: Branch) -> None:
             for line in (
                 "x = bytearray(10**9)",
-                "import os\nfor _ in range(8): os.fork()\nx = bytearray(60 << 20)\nimport time; time.sleep(9)",
+                "import os\nfor _ in range(8): os.fork()\nx = bytearray(60 << 20)\n"
+                "import time; time.sleep(9)",
                 "import mmap; m = mmap.mmap(-1, 10**9); m.write(bytes(10**9))",
             ):
                 found = await branch.run(["python3", "-c", line], time_s=30)

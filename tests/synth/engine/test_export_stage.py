@@ -89,8 +89,8 @@ def test_a_card_that_was_edited_by_hand_stops_the_export_and_nothing_is_lost(run
     assert "export: nothing to do" in run_flow(flow(EXPORT), str(run))[2]
     with pytest.raises(
         ConfigError,
-        match=r"README.md: edited by hand; rename it first, or have it written anew with overwrite: "
-        r"true",
+        match=r"README.md: edited by hand; rename it first, or have it written anew with "
+        r"overwrite: true",
     ):
         run_flow(flow(EXPORT, trials=2), str(run))
     assert tree(run / "datasets") == before

@@ -93,8 +93,8 @@ def test_rates_of_false_discoveries_are_those_that_stages_measured(ledger: Ledge
         report | {"false_share": None, "methods": {"flip_deterministic": 3}},
     )
     assert section(ledger, "False discoveries").splitlines() == [
-        "- `critical_step`: at most an expected 12.5% of the labels that rest on statistics are false "
-        "(A/A control: 1 of 40 accepted).",
+        "- `critical_step`: at most an expected 12.5% of the labels that rest on statistics are "
+        "false (A/A control: 1 of 40 accepted).",
         "- `failure_injection`: none of its sequential tests was accepted; 3 labels rest on flips "
         "of a deterministic policy, which need no rate.",
     ]

@@ -17,7 +17,8 @@ from tests.synth.importers.test_research_formats import attempt_with_index, blam
 from tests.synth.importers.test_tau2 import MESSAGES, TASK, document, simulation
 
 EPISODE = {
-    "traj": "### Instruction:\nWhy?\n\n### Response:\nThought: a\nAction: finish[b]\nObservation: c",
+    "traj": "### Instruction:\nWhy?\n\n### Response:\nThought: a\nAction: finish[b]\n"
+    "Observation: c",
     "reward": True,
     "em": True,
     "gt": "b",

@@ -1,4 +1,6 @@
-"""A function without one of its parameters: the default in its place, no branch that asks for it."""
+"""A function without one of its parameters: the default in its place, no branch that asks for
+it.
+"""
 
 import ast
 from collections.abc import Collection, Mapping

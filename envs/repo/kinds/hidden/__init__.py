@@ -1,1 +1,3 @@
-"""Tests that an agent never sees: taken out of its tree, or written from what the whole tree does."""
+"""Tests that an agent never sees: taken out of its tree, or written from what the whole tree
+does.
+"""

@@ -1,3 +1,3 @@
-"""Trees of files: walked, read, written and compared by descriptors, never through a link that leads
-out of them.
+"""Trees of files: walked, read, written and compared by descriptors, never through a link that
+leads out of them.
 """

@@ -1,5 +1,5 @@
-"""The times of what commands wrote: such as depend on nothing but how many things were done, so that
-a restored tree equals a replayed one in all that can be seen.
+"""The times of what commands wrote: such as depend on nothing but how many things were done, so
+that a restored tree equals a replayed one in all that can be seen.
 """
 
 import os

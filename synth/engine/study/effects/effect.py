@@ -1,4 +1,6 @@
-"""A test of one act against another at a state: the continuations of both sides, and the verdict."""
+"""A test of one act against another at a state: the continuations of both sides, and the
+verdict.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal

@@ -24,7 +24,8 @@ OPENS = r"^[ \t]*\**Action(?: \d+)?:\**[ \t]*(?=\S|\n)"
 REACT = "tool_call_react"
 INVENTED = "tool_call_result_invented"
 _INPUT = re.compile(
-    r"\s*[`\"']?(?P<name>[^\s`*\[({:\"']+)[ \t`*\"']*\n\s*\**Action Input(?: \d+)?:\**[ \t]*(?:\n(?=\s*[{`]))?"
+    r"\s*[`\"']?(?P<name>[^\s`*\[({:\"']+)[ \t`*\"']*\n"
+    r"\s*\**Action Input(?: \d+)?:\**[ \t]*(?:\n(?=\s*[{`]))?"
 )
 _BRACKET = re.compile(r"\s*(?P<name>[\w.\-]+)\[(?P<text>[^\n]*)\][ \t]*(?=\n|\Z)")
 _CALL = re.compile(r"\s*(?P<call>[\w.]+\([^\n]*\))[ \t]*(?=\n|\Z)")

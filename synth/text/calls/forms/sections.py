@@ -1,8 +1,9 @@
 """Calls between tokens of their own, name and arguments apart: DeepSeek V3, R1 and V3.1, Kimi K2.
 
-V3 and R1: `<｜tool▁call▁begin｜>function<｜tool▁sep｜>NAME`, then arguments in a fence of JSON;
-V3.1: `<｜tool▁call▁begin｜>NAME<｜tool▁sep｜>{...}`; Kimi K2:
-`<|tool_call_begin|>functions.NAME:0<|tool_call_argument_begin|>{...}<|tool_call_end|>`. Some servers spell the tokens in ASCII.
+V3 and R1: `<｜tool▁call▁begin｜>function<｜tool▁sep｜>NAME`, then arguments in a fence of JSON; V3.1:
+`<｜tool▁call▁begin｜>NAME<｜tool▁sep｜>{...}`; Kimi K2:
+`<|tool_call_begin|>functions.NAME:0<|tool_call_argument_begin|>{...}<|tool_call_end|>`. Some
+servers spell the tokens in ASCII.
 """
 
 import re

@@ -17,8 +17,10 @@ _PATTERNS = (exp.Like, exp.ILike, exp.RegexpLike, exp.Glob)
 CHANGES = (exp.Insert, exp.Update, exp.Delete, exp.Merge)
 _DEFINES = (exp.Create, exp.Drop, exp.Alter, exp.TruncateTable)
 _STATEMENT = re.compile(
-    r"(?:\s|--[^\n]*\n|(?:begin|start\s+transaction)(?:\s+\w+)*\s*;)*(?:select\b.+|with\b.+\bas\b|insert\s+into\b|update\b.+\bset\b|delete\s+from\b"
-    r"|merge\s+into\b|replace\s+into\b|(?:create|drop|alter|truncate)\s+(?:\w+\s+){0,3}(?:table|view|index)\b)",
+    r"(?:\s|--[^\n]*\n|(?:begin|start\s+transaction)(?:\s+\w+)*\s*;)*"
+    r"(?:select\b.+|with\b.+\bas\b|insert\s+into\b|update\b.+\bset\b|delete\s+from\b"
+    r"|merge\s+into\b|replace\s+into\b"
+    r"|(?:create|drop|alter|truncate)\s+(?:\w+\s+){0,3}(?:table|view|index)\b)",
     re.IGNORECASE | re.DOTALL,
 )
 _IDENTITY = re.compile(r"(?:.*_)?(?:id|no|number|code)", re.IGNORECASE)

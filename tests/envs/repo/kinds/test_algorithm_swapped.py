@@ -118,6 +118,9 @@ def test_one_idea_may_be_had_in_two_functions_of_a_file(tmp_path: Path) -> None:
 
 
 def test_a_loop_that_is_left_inside_stays_a_loop(tmp_path: Path) -> None:
-    text = "def f(n):\n    while n > 0:\n        if n == 5:\n            break\n        n -= 1\n    return n\n"
+    text = (
+        "def f(n):\n    while n > 0:\n        if n == 5:\n            break\n        n -= 1\n"
+        "    return n\n"
+    )
     offered = broken_by(algorithm_swapped, tmp_path, {"mini.py": text})
     assert "one round" not in {one.about["operators"] for one in offered}

@@ -1,4 +1,6 @@
-"""Logs as others keep them: Bedrock's invocations, OpenTelemetry's older events, MLflow's traces."""
+"""Logs as others keep them: Bedrock's invocations, OpenTelemetry's older events, MLflow's
+traces.
+"""
 
 import json
 from pathlib import Path

@@ -54,8 +54,8 @@ def test_acts_at_one_state_are_compared_with_how_often_each_passed(tmp_path: Pat
 
 
 def test_shuffled_outcomes_are_the_measure_of_chance(tmp_path: Path) -> None:
-    """3 of 6 pass: in none of the 20 ways to deal them do both acts, of 3 trials each, have as many;
-    2 ways give 3 against none, the only ones that are likely.
+    """3 of 6 pass: in none of the 20 ways to deal them do both acts, of 3 trials each, have as
+    many; 2 ways give 3 against none, the only ones that are likely.
     """
     _, report = found(tmp_path, *three_each())
     assert report.shuffled.pairs == 1

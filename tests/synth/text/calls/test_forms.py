@@ -150,7 +150,10 @@ def test_json_may_begin_or_end_the_reply_but_not_stand_amid_a_sentence() -> None
 
 
 def test_llamas_calls_may_be_set_apart_by_semicolons() -> None:
-    text = '<|python_tag|>{"name": "search", "parameters": {"query": "a"}}; {"name": "list_all", "parameters": {}}'
+    text = (
+        '<|python_tag|>{"name": "search", "parameters": {"query": "a"}}; '
+        '{"name": "list_all", "parameters": {}}'
+    )
     assert made(reply(text)) == [("search", {"query": "a"}), ("list_all", {})]
 
 

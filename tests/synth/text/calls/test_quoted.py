@@ -56,7 +56,9 @@ def test_marks_of_calls_that_stay_in_the_text_are_told(text: str) -> None:
 
 @pytest.mark.parametrize("name", FORMS)
 def test_a_call_of_no_tool_is_none_but_for_forms_that_mark_it(name: str) -> None:
-    """A marked call of an unknown tool goes to the world, which says so; it is the agent's error."""
+    """A marked call of an unknown tool goes to the world, which says so; it is the agent's
+    error.
+    """
     text = FORMS[name]("fly_away", {"to": "Oslo"})
     read = with_recovered_calls(Completion(content=text), [], TOOLS)
     assert [call.name for call in read.tool_calls] in ([], ["fly_away"])

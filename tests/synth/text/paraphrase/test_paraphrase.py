@@ -69,8 +69,14 @@ def test_a_task_in_other_words_is_found_and_another_task_is_not() -> None:
 
 
 def test_a_task_of_other_entities_is_found() -> None:
-    one = "You are Paula Stern. Return the hiking boots of W-5521 and exchange the tent for a smaller one."
-    two = "You are Igor Malik. Exchange the tent for a smaller one, and return the hiking boots of Q-9034."
+    one = (
+        "You are Paula Stern. Return the hiking boots of W-5521 and exchange the tent for a "
+        "smaller one."
+    )
+    two = (
+        "You are Igor Malik. Exchange the tent for a smaller one, and return the hiking boots "
+        "of Q-9034."
+    )
     assert Paraphrases([("b", one)], unrelated=0.01).nearest(two) is not None
 
 
