@@ -97,9 +97,8 @@ def first_repair(request: dict[str, Any]) -> dict[str, Any]:
     """The number of the first edit with which the failing tests pass and no other test fails that
     passed before; how many were tried. `-1` where there is none.
     """
-    failing, tests, before = request["failing"], request["tests"], request["passed"]
+    first = request["failing"][:SCREENED]
     end = time.monotonic() + request["total_s"]
-    first = failing[:SCREENED]
     _, usual_s = _forked(["-x", *first], request["one_s"])
     most_s = max(LEAST_CPU_S, math.ceil(TIMES_AS_LONG * usual_s))
     for number, edit in enumerate(request["edits"]):
@@ -110,15 +109,19 @@ def first_repair(request: dict[str, Any]) -> dict[str, Any]:
         place.write_text(edit["text"])
         try:
             one, _ = _forked(["-x", *first], request["one_s"], most_s)
-            if all(one.get(test) for test in first):
-                every, _ = _forked(tests, request["every_s"])
-                broken = [test for test in before if before[test] and not every.get(test)]
-                if not broken and all(every.get(test) for test in failing):
-                    return {"found": number, "tried": number + 1}
+            if all(one.get(test) for test in first) and _mended(request):
+                return {"found": number, "tried": number + 1}
         finally:
             place.write_bytes(original)
 
     return {"found": -1, "tried": len(request["edits"])}
+
+
+def _mended(request: dict[str, Any]) -> bool:
+    """Whether all tests pass that failed, and all that passed."""
+    every, _ = _forked(request["tests"], request["every_s"])
+    passed = [test for test, was in request["passed"].items() if was]
+    return all(every.get(test) for test in [*passed, *request["failing"]])
 
 
 def _forked(

@@ -6,7 +6,7 @@ The rules are those of rigor.md, provenance and leakage.
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
@@ -112,13 +112,7 @@ def _stands_everywhere(value: object) -> bool:
 
 def _of_guidance(trajectory: Trajectory, whispered: str, first: int) -> Iterator[Leak]:
     """Copied text, references to help, literals."""
-    told = without_keys(whispered)
-    parts = [_WORD.findall(part) for part in told.casefold().split(BREAK)]
-    # all of a guidance that is shorter is one run
-    count = sum(map(len, parts))
-    length = count if _FEWEST <= count < WORDS else WORDS
-    runs = {run for words in parts for run in _runs(words, length)}
-    shown = _Shown(runs, literals(told))
+    shown = _Shown.before(whispered)
     shown.show(None, "system", trajectory.system_prompt or "")
     shown.show(None, "tools", json.dumps(trajectory.tools, ensure_ascii=False))
     for observation in trajectory.opening:
@@ -145,6 +139,16 @@ class _Shown:
 
     def __init__(self, unseen: set[Run], named: frozenset[str]) -> None:
         self.unseen, self.named, self.seen = unseen, named, Seen()
+
+    @classmethod
+    def before(cls, whispered: str) -> Self:
+        """Of a guidance, when nothing has been shown yet; names of members that it quotes apart."""
+        told = without_keys(whispered)
+        parts = [_WORD.findall(part) for part in told.casefold().split(BREAK)]
+        # all of a guidance that is shorter is one run
+        count = sum(map(len, parts))
+        length = count if _FEWEST <= count < WORDS else WORDS
+        return cls({run for words in parts for run in _runs(words, length)}, literals(told))
 
     def show(self, turn: int | None, source: str, content: str, *, error: bool = False) -> None:
         """Adds a text that the agent was shown."""
