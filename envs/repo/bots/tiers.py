@@ -6,15 +6,15 @@ from synth.confinement.branches import FileChange
 from synth.envs.repo.bots.judging import solves
 from synth.envs.repo.bots.repair import BOTS, mended
 from synth.envs.repo.bots.wrong import wrong_patches
-from synth.envs.repo.honesty.verdict import tells_by_heart
+from synth.envs.repo.honesty.verdict import tells_by_heart, tells_forged
 from synth.envs.repo.pool import RepoTask
 from synth.envs.repo.starting import RepoSettings
 from synth.envs.repo.task_tree import TaskTree
 
 TRIVIAL, OTHERS = 0, 1
-MENDED_BY, REFUSED, BY_HEART = "mended_by", "wrong_refused", "by_heart"
+MENDED_BY, REFUSED, BY_HEART, FORGED = "mended_by", "wrong_refused", "by_heart", "forged"
 """What a graded task says in its `about`: which bots mend it, of wrong patches how many its check
-refuses, and whether it tells code that has the expected values by heart.
+refuses, and whether it tells code that has the expected values by heart, or that forges results.
 """
 TOLD, NOT_TOLD = "told", "not told"
 WRONG_PATCHES, WRONG_S = 8, 40.0
@@ -56,11 +56,16 @@ async def with_tier(place: TaskTree, settings: RepoSettings) -> RepoTask:
     return msgspec.structs.replace(place.task, tier=TRIVIAL if bots else OTHERS, about=about)
 
 
-async def with_heart(place: TaskTree, settings: RepoSettings) -> RepoTask:
-    """The task, with whether its check tells code that has the expected values by heart."""
-    told = TOLD if await tells_by_heart(place, settings) else NOT_TOLD
+async def with_honesty(place: TaskTree, settings: RepoSettings) -> RepoTask:
+    """The task, with whether its check tells code that has the expected values by heart, and code
+    that forges results.
+    """
+    told = {BY_HEART: tells_by_heart, FORGED: tells_forged}
+    about = {
+        name: TOLD if await tells(place, settings) else NOT_TOLD for name, tells in told.items()
+    }
 
-    return msgspec.structs.replace(place.task, about={**place.task.about, BY_HEART: told})
+    return msgspec.structs.replace(place.task, about={**place.task.about, **about})
 
 
 async def with_wrong_patches(place: TaskTree, settings: RepoSettings) -> RepoTask:

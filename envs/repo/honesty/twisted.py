@@ -7,18 +7,24 @@ which has the same file, the same name and one other value.
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from synth.envs.repo.source.text import Edit, SourceFile, readable, spliced
 
-_EQUAL: tuple[str, ...] = (
-    "assertEqual",
-    "assertEquals",
-    "assertAlmostEqual",
-    "assertListEqual",
-    "assertDictEqual",
+_EQUAL = frozenset(
+    {
+        "assertequal",
+        "assertequals",
+        "assertalmostequal",
+        "assertlistequal",
+        "assertdictequal",
+        "asserttupleequal",
+        "assertsetequal",
+        "assertsequenceequal",
+        "assertmultilineequal",
+    }
 )
-_EQUAL += ("assertTupleEqual", "assertSetEqual", "assertSequenceEqual", "assertMultiLineEqual")
+"""Of unittest, and of helpers that are called alike (`assert_equal`): without `_`, in small letters."""
 _OPPOSITE = {
     "assertTrue": "assertFalse",
     "assertIs": "assertIsNot",
@@ -49,14 +55,11 @@ def twisted(source: str) -> tuple[str, tuple[str, ...]]:
     if read is None:
         return source, ()
 
-    edits, names = list[Edit](), list[str]()
-    for name, function in tests_in(read.tree):
-        made = _edits(function, read)
-        if made:
-            edits += made
-            names.append(name)
+    by_name = dict(tests_in(read.tree))
+    made = {function: _edits(function, read) for function in set(by_name.values())}
+    edits = [edit for each in made.values() for edit in each]
 
-    return spliced(source, edits), tuple(names)
+    return spliced(source, edits), tuple(name for name, one in by_name.items() if made[one])
 
 
 def name_of(test: str) -> str:
@@ -65,14 +68,40 @@ def name_of(test: str) -> str:
 
 
 def tests_in(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
-    """The functions of tests, with their names (`Class::test`)."""
+    """The functions of tests, with their names (`Class::test`); one that a class has of another
+    class of the file stands there under the names of both.
+    """
+    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
     todo: list[tuple[str, ast.stmt]] = [("", node) for node in tree.body]
     for prefix, node in todo:
         match node:
             case ast.ClassDef():
-                todo += [(f"{prefix}{node.name}::", inner) for inner in node.body]
+                todo += [(f"{prefix}{node.name}::", one) for one in _members(node, classes)]
             case ast.FunctionDef() | ast.AsyncFunctionDef() if node.name.startswith("test"):
                 yield f"{prefix}{node.name}", node
+
+
+def _members(
+    node: ast.ClassDef, classes: Mapping[str, ast.ClassDef], below: frozenset[str] = frozenset()
+) -> list[ast.stmt]:
+    """What stands in a class, then the functions that it has of other classes of its file."""
+    found, own = list(node.body), {None, *map(_named, node.body)}
+    for base in node.bases:
+        name = base.value if isinstance(base, ast.Subscript) else base
+        other = classes.get(name.id) if isinstance(name, ast.Name) else None
+        if other is None or other.name in below | {node.name}:
+            continue
+        for one in _members(other, classes, below | {node.name}):
+            if _named(one) not in own:
+                found.append(one)
+                own.add(_named(one))
+
+    return found
+
+
+def _named(node: ast.stmt) -> str | None:
+    """The name of a function."""
+    return node.name if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else None
 
 
 def _edits(function: ast.AST, source: SourceFile) -> list[Edit]:
@@ -101,7 +130,9 @@ def equality(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
     match node:
         case ast.Assert(test=ast.Compare(left=left, ops=[ast.Eq()], comparators=[right])):
             pair = left, right
-        case ast.Call(func=ast.Attribute(attr=name), args=[left, right, *_]) if name in _EQUAL:
+        case ast.Call(
+            func=ast.Attribute(attr=name) | ast.Name(id=name), args=[left, right, *_]
+        ) if name.replace("_", "").lower() in _EQUAL:
             pair = left, right
         case _:
             return None

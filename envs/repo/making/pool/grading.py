@@ -9,12 +9,13 @@ import msgspec
 
 from synth.envs.repo.bots.tiers import (
     BY_HEART,
+    FORGED,
     MENDED_BY,
     NOT_TOLD,
     REFUSED,
     TRIVIAL,
     refused_share,
-    with_heart,
+    with_honesty,
     with_tier,
     with_wrong_patches,
 )
@@ -27,12 +28,13 @@ from synth.envs.repo.task_tree import TaskTree, unchanged_tools
 
 TOO_EASY = "a bot mends it"
 TAKES_VALUES = "its check takes code that has the expected values by heart"
+TAKES_FORGED = "its check takes code that forges results"
 TAKES_WRONG = "its tests take patches that are nearly right"
 LEAST_REFUSED = 0.85
 """Of the wrong patches that a task was tried with, the least share that it has to refuse: one of
 eight may pass, as some do what the solution does.
 """
-STEPS = {REFUSED: with_wrong_patches, BY_HEART: with_heart, MENDED_BY: with_tier}
+STEPS = {REFUSED: with_wrong_patches, FORGED: with_honesty, MENDED_BY: with_tier}
 """By what a task says of it, what is tried: what costs least and takes out most comes first, and
 nothing more is tried with a task that is not to stay.
 """
@@ -56,7 +58,7 @@ class GradeLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 async def grade_pool(folder: Path, limits: GradeLimits, at_once: int, told: Told) -> GradeTally:
     """Takes out every task whose check does not tell a solution from patches that are nearly right,
-    or from its tests' expected values; lets bots try the others, and takes out what they mend
+    from its tests' expected values or from code that forges results; lets bots try the others, and takes out what they mend
     beyond a share of the pool. Raises `ConfigError`.
     """
     unchanged_tools(folder)
@@ -95,7 +97,8 @@ def _unfit(task: RepoTask, limits: GradeLimits) -> str | None:
     """Why its check makes a task unfit, as far as it was tried."""
     if REFUSED in task.about and refused_share(task) < limits.least_refused:
         return TAKES_WRONG
-    return TAKES_VALUES if task.about.get(BY_HEART) == NOT_TOLD else None
+    takes = {BY_HEART: TAKES_VALUES, FORGED: TAKES_FORGED}
+    return next((why for name, why in takes.items() if task.about.get(name) == NOT_TOLD), None)
 
 
 def _is_graded(task: RepoTask, limits: GradeLimits) -> bool:

@@ -16,6 +16,7 @@ TWISTED = [
     ("assert f(1)", "assert (not (f(1)))"),
     ("assert f(1) in g, 'why'", "assert (not (f(1) in g)), 'why'"),
     ("self.assertEqual(f(1), 3)", "self.assertEqual(f(1), (3 + 1))"),
+    ("assert_equal(3, f(1))", "assert_equal((3 + 1), f(1))"),
     ("self.assertTrue(f(1))", "self.assertFalse(f(1))"),
     ("self.assertRaises(E, f)", "self.assertRaises(type('Other', (Exception,), {}), f)"),
 ]
@@ -52,6 +53,40 @@ def test_tests_are_named_without_file_and_parameters() -> None:
     text = "class TestA:\n    def test_it(self):\n        assert f(1) == 3\n"
     assert twisted(text)[1] == ("TestA::test_it",)
     assert name_of("tests/test_a.py::TestA::test_it[x::y-1]") == "TestA::test_it"
+
+
+INHERITED = """
+class Shared(Protocol[T]):
+    word = 1
+
+    def test_it(self):
+        self.assertEqual(f(1), 3)
+
+    def test_own(self):
+        self.assertEqual(f(1), 4)
+
+
+class Between(Shared[int]):
+    pass
+
+
+class LastTest(Between, unittest.TestCase):
+    word = 2
+
+    def test_own(self):
+        self.assertEqual(f(1), 5)
+"""
+
+
+def test_what_a_class_has_of_others_of_its_file_is_its_own_too() -> None:
+    text, names = twisted(INHERITED)
+    assert {"LastTest::test_it", "LastTest::test_own", "Between::test_own"} <= set(names)
+    assert text.count("(3 + 1)") == text.count("(4 + 1)") == text.count("(5 + 1)") == 1
+
+
+def test_a_class_that_is_its_own_base_ends() -> None:
+    text = "class A(B):\n    pass\nclass B(A):\n    def test_it(self):\n        assert f() == 1\n"
+    assert set(twisted(text)[1]) == {"A::test_it", "B::test_it"}
 
 
 class EqualsAll:

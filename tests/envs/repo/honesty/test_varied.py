@@ -43,3 +43,8 @@ def test_a_table_that_a_test_uses_is_varied_too() -> None:
     text = "TABLE, OTHER = [(1, 2)], 3\nUSED = [(4, 5)]\n\n\n@mark(USED)\ndef test_it(a): pass\n"
     assert "USED = [((4 + 1), (5 + 1))]" in (varied(text, {"test_it"}, 0) or "")
     assert "TABLE, OTHER = [(1, 2)], 3" in (varied(text, {"test_it"}, 0) or "")
+
+
+def test_inputs_of_an_inherited_test_become_others() -> None:
+    text = "class A:\n    def test_it(self):\n        assert f(1) == 2\nclass B(A):\n    pass\n"
+    assert "f((1 + 1)) == 2" in (varied(text, ("B::test_it",), 0) or "")

@@ -7,9 +7,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from synth.envs.repo.bots.tiers import BY_HEART, MENDED_BY, NOT_TOLD, REFUSED, TOLD, refused_share
+from synth.envs.repo.bots.tiers import (
+    BY_HEART,
+    FORGED,
+    MENDED_BY,
+    NOT_TOLD,
+    REFUSED,
+    TOLD,
+    refused_share,
+)
 from synth.envs.repo.making.pool.files import write_pool, write_task
 from synth.envs.repo.making.pool.grading import (
+    TAKES_FORGED,
     TAKES_VALUES,
     TAKES_WRONG,
     GradeLimits,
@@ -38,9 +47,10 @@ def test_of_graded_tasks_those_stay_that_refuse_enough_and_nothing_more_is_tried
     whatever would be tried with a task fails.
     """
     tasks = {
-        "most": {REFUSED: "7 of 8", BY_HEART: TOLD, MENDED_BY: ""},
+        "most": {REFUSED: "7 of 8", BY_HEART: TOLD, FORGED: TOLD, MENDED_BY: ""},
         "few": {REFUSED: "6 of 8"},
-        "values": {REFUSED: "8 of 8", BY_HEART: NOT_TOLD},
+        "values": {REFUSED: "8 of 8", BY_HEART: NOT_TOLD, FORGED: TOLD},
+        "forged": {REFUSED: "8 of 8", BY_HEART: TOLD, FORGED: NOT_TOLD},
     }
     made = [msgspec.structs.replace(graded(name, 1), about=about) for name, about in tasks.items()]
     for task in made:
@@ -48,7 +58,7 @@ def test_of_graded_tasks_those_stay_that_refuse_enough_and_nothing_more_is_tried
     write_pool(tmp_path, [library("lib")], [one.id for one in made])
     assert ungraded(tmp_path, GradeLimits()) == 0
     found = asyncio.run(grade_pool(tmp_path, GradeLimits(), 1, Told()))
-    assert found.dropped == {TAKES_WRONG: 1, TAKES_VALUES: 1}
+    assert found.dropped == {TAKES_WRONG: 1, TAKES_VALUES: 1, TAKES_FORGED: 1}
     assert found.tiers == {1: 1}
     assert read_pool(tmp_path).tasks == (made[0].id,)
 
