@@ -53,8 +53,8 @@ def repo_make(pool: Path, dry_run: bool, quiet: bool, **chosen: Any) -> None:
 @command
 def repo_grade(pool: Path, **chosen: Any) -> None:
     """Let bots without a model try the tasks of POOL: what they mend is of tier 0, and few of it
-    stay. Tasks are taken out that code with the expected values by heart would pass, and those
-    whose tests take patches that are nearly right.
+    stay. Tasks are taken out that code with the expected values by heart would pass, or code that
+    forges results, and those whose tests take patches that are nearly right.
 
     \b
     Example:  synth repo grade pools/mine
