@@ -24,7 +24,9 @@ _EQUAL = frozenset(
         "assertmultilineequal",
     }
 )
-"""Of unittest, and of helpers that are called alike (`assert_equal`): without `_`, in small letters."""
+"""Of unittest, and of helpers that are called alike (`assert_equal`): without `_`, in small
+letters.
+"""
 _OPPOSITE = {
     "assertTrue": "assertFalse",
     "assertIs": "assertIsNot",

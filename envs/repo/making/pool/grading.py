@@ -58,8 +58,8 @@ class GradeLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 async def grade_pool(folder: Path, limits: GradeLimits, at_once: int, told: Told) -> GradeTally:
     """Takes out every task whose check does not tell a solution from patches that are nearly right,
-    from its tests' expected values or from code that forges results; lets bots try the others, and takes out what they mend
-    beyond a share of the pool. Raises `ConfigError`.
+    from its tests' expected values or from code that forges results; lets bots try the others, and
+    takes out what they mend beyond a share of the pool. Raises `ConfigError`.
     """
     unchanged_tools(folder)
     pool, turn, settings = (
