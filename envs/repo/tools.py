@@ -12,7 +12,7 @@ from synth.schemas import EnvSpec, ToolCall, ToolSchema, valid_text
 
 SPEC = EnvSpec(
     name="repo",
-    version="1",
+    version="2",
     licence="that of each repository (docs/repo.md)",
     capabilities=frozenset({"affordances", "facts", "snapshot", "expert", "recheck", "tasks"}),
     memory_bytes=8 << 20,
