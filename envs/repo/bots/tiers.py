@@ -5,20 +5,20 @@ import msgspec
 from synth.confinement.branches import FileChange
 from synth.envs.repo.bots.judging import solves
 from synth.envs.repo.bots.repair import BOTS, mended
-from synth.envs.repo.bots.wrong import wrong_patches
+from synth.envs.repo.bots.wrong import telling_patches
 from synth.envs.repo.honesty.verdict import tells_by_heart, tells_forged
 from synth.envs.repo.pool import RepoTask
 from synth.envs.repo.starting import RepoSettings
 from synth.envs.repo.task_tree import TaskTree
 
 TRIVIAL, OTHERS = 0, 1
-MENDED_BY, REFUSED, BY_HEART, FORGED = "mended_by", "wrong_refused", "by_heart", "forged"
+MENDED_BY, REFUSED, BY_HEART, FORGED = "mended_by", "wrong_patches", "by_heart", "forged"
 """What a graded task says in its `about`: which bots mend it, of wrong patches how many its check
 refuses, and whether it tells code that has the expected values by heart, or that forges results.
 """
 TOLD, NOT_TOLD = "told", "not told"
-WRONG_PATCHES, WRONG_S = 8, 40.0
-"""How many are tried, and how long one may run: some never end."""
+SLIPS, WRONG_S = 24, 40.0
+"""How many slips are tried beside all halves, and how long a patch may run: some never end."""
 
 
 class BotResult(msgspec.Struct, frozen=True):
@@ -69,9 +69,9 @@ async def with_honesty(place: TaskTree, settings: RepoSettings) -> RepoTask:
 
 
 async def with_wrong_patches(place: TaskTree, settings: RepoSettings) -> RepoTask:
-    """The task, with how many of a few wrong patches its check refuses in `about`: `7 of 8`."""
+    """The task, with how many wrong patches its check refuses in `about`: `23 of 24`."""
     settings = settings.model_copy(update={"tests_s": min(settings.tests_s, WRONG_S)})
-    tried = [changes for _, changes in wrong_patches(place, WRONG_PATCHES)]
+    tried = telling_patches(place, SLIPS)
     refused = sum([not await solves(place, changes, settings) for changes in tried])
     about = {**place.task.about, REFUSED: f"{refused} of {len(tried)}"}
 

@@ -2,7 +2,6 @@
 done by half.
 """
 
-import ast
 from collections.abc import Iterator
 from random import Random
 
@@ -11,9 +10,13 @@ from synth.envs.repo.bots.judging import solution
 from synth.envs.repo.kinds.javascript.parsed import parse
 from synth.envs.repo.kinds.javascript.sites import sites
 from synth.envs.repo.kinds.javascript.tree import JsTree
+from synth.envs.repo.source.behaviour import behaviour
+from synth.envs.repo.source.fresh import fresh_places, touches
 from synth.envs.repo.source.lines import changes
 from synth.envs.repo.source.text import readable, spliced
 from synth.envs.repo.task_tree import Changes, TaskTree
+
+HALF, FILE_LEFT_OUT = HALVES = ("half", "one file left out")
 
 
 def wrong_patches(place: TaskTree, most: int, draw: str = "") -> list[tuple[str, Changes]]:
@@ -24,55 +27,63 @@ def wrong_patches(place: TaskTree, most: int, draw: str = "") -> list[tuple[str,
     return every if len(every) <= most else Random(f"{place.task.id}{draw}").sample(every, most)
 
 
+def telling_patches(place: TaskTree, slips: int) -> list[Changes]:
+    """What a check is graded by: every half of the solution, since one that passes says that no
+    test asks for the other half, and at most so many slips, drawn by the task's id.
+    """
+    every = list(_every(place))
+    halves = [changes for name, changes in every if name in HALVES]
+    others = [changes for name, changes in every if name not in HALVES]
+    drawn = others if len(others) <= slips else Random(place.task.id).sample(others, slips)
+
+    return [*halves, *drawn]
+
+
 def _every(place: TaskTree) -> Iterator[tuple[str, Changes]]:
     """All of them; none does what the solution does as far as its syntax tells."""
-    right = solution(place)
+    right, differ = solution(place), list[str]()
     for path, text in place.wanted.items():
         before = place.task.edits.get(path, place.pristine(path)) or ""
+        is_python = path.endswith(".py")
+        same = _same if is_python else str.__eq__
+        if text is None or not same(before, text):
+            differ.append(path)
         if text is None:
             continue
 
-        is_python = path.endswith(".py")
-        same = _same if is_python else str.__eq__
         slips = _slips(before, text) if is_python else _javascript_slips(path, before, text)
-        halves = (("half", half) for half in _halves(before, text))
+        halves = ((HALF, half) for half in _halves(before, text))
         for name, after in (*halves, *slips):
             if not same(after, text) and not same(after, before):
                 yield name, {**right, path: place.file(path, after)}
 
-    if len(right) > 1:
-        for path in right:
-            yield "one file left out", {one: file for one, file in right.items() if one != path}
+    for path in differ if len(differ) > 1 else ():
+        yield FILE_LEFT_OUT, {one: file for one, file in right.items() if one != path}
 
 
 def _slips(before: str, text: str) -> Iterator[tuple[str, str]]:
-    """(operator, text) for each small edit of a line that is new."""
-    source, lines = readable(text), _fresh(before, text)
+    """(operator, text) for each small edit of what is new."""
+    source, fresh = readable(text), fresh_places(before, text)
     for edit in small_edits(source) if source is not None else ():
-        after = edit.applied(source) if source is not None and edit.line in lines else None
+        is_new = touches(fresh, edit.edit)
+        after = edit.applied(source) if source is not None and is_new else None
         if after is not None:
             yield edit.operator, after
 
 
 def _javascript_slips(path: str, before: str, text: str) -> Iterator[tuple[str, str]]:
     """The same of JavaScript; edits that leave none are left out."""
-    tree, lines = JsTree({path: text}, ()), _fresh(before, text)
+    tree, fresh = JsTree({path: text}, ()), fresh_places(before, text)
     found = dict[str, str]()
     for function in tree.functions:
         for operator, edit in sites(tree, function):
-            if text.count("\n", 0, edit.start) + 1 in lines:
+            if touches(fresh, edit):
                 found.setdefault(spliced(text, [edit]), operator)
 
     read = parse(dict(zip(map(str, range(len(found))), found, strict=True))) if found else {}
     for at, (after, operator) in enumerate(found.items()):
         if str(at) in read:
             yield operator, after
-
-
-def _fresh(before: str, after: str) -> frozenset[int]:
-    """The lines of a text that stand in it anew."""
-    runs = changes(before.splitlines(True), after.splitlines(True))
-    return frozenset(line + 1 for *_, start, end in runs for line in range(start, end))
 
 
 def _halves(before: str, after: str) -> Iterator[str]:
@@ -84,8 +95,8 @@ def _halves(before: str, after: str) -> Iterator[str]:
 
 
 def _same(one: str, other: str) -> bool:
-    """Whether two texts are the same program; one that cannot be read is none."""
+    """Whether two texts do the same as far as syntax tells; one that cannot be read is none."""
     try:
-        return ast.dump(ast.parse(one)) == ast.dump(ast.parse(other))
+        return behaviour(one) == behaviour(other)
     except (SyntaxError, ValueError):
         return one == other

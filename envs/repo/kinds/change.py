@@ -10,6 +10,7 @@ import msgspec
 
 from synth.envs.repo.broken import Breaking, BrokenTree, told_of
 from synth.envs.repo.pool import Library
+from synth.envs.repo.source.behaviour import exports
 from synth.envs.repo.source.text import Edit, SourceFile
 from synth.envs.repo.source.tree import Function, Tree, functions_of, read_tree
 
@@ -123,6 +124,4 @@ def _names_alone(node: ast.AST) -> bool:
     """An import, or a list of what is exported: it goes with its function and is no place of its
     own.
     """
-    if isinstance(node, ast.Assign):
-        return any(isinstance(one, ast.Name) and one.id == "__all__" for one in node.targets)
-    return isinstance(node, ast.Import | ast.ImportFrom)
+    return exports(node) or isinstance(node, ast.Import | ast.ImportFrom)

@@ -13,6 +13,7 @@ from synth.envs.repo.broken import BrokenTree
 from synth.envs.repo.kinds.change import TreeChange, broken_tree, changed, in_turn
 from synth.envs.repo.kinds.hidden.hiding import hidden_tests
 from synth.envs.repo.pool import Library
+from synth.envs.repo.source.behaviour import behaviour
 from synth.envs.repo.source.names import mentioned
 from synth.envs.repo.source.text import Edit, SourceFile, read_sources
 from synth.envs.repo.source.tree import FUNCTIONS, Function, Tree, functions_of, read_tree
@@ -81,15 +82,7 @@ def _as_it_was(now: Function, then: Function) -> Edit:
 
 
 def _code(function: Function) -> str:
-    """A function without its docstring and types."""
-    copy = ast.parse(ast.unparse(function.node)).body[0]
-    for node in ast.walk(copy):
-        if isinstance(node, FUNCTIONS) and ast.get_docstring(node) is not None:
-            node.body = node.body[1:] or [ast.Pass()]
-        for field in ("annotation", "returns"):
-            if getattr(node, field, None) is not None:
-                setattr(node, field, None)
-    return ast.dump(copy)
+    return behaviour(ast.unparse(function.node))
 
 
 def _known_tests(past: dict[str, SourceFile]) -> frozenset[str]:

@@ -30,9 +30,9 @@ TOO_EASY = "a bot mends it"
 TAKES_VALUES = "its check takes code that has the expected values by heart"
 TAKES_FORGED = "its check takes code that forges results"
 TAKES_WRONG = "its tests take patches that are nearly right"
-LEAST_REFUSED = 0.85
+LEAST_REFUSED = 0.9
 """Of the wrong patches that a task was tried with, the least share that it has to refuse: one of
-eight may pass, as some do what the solution does.
+ten may pass, as some do what the solution does.
 """
 STEPS = {REFUSED: with_wrong_patches, FORGED: with_honesty, MENDED_BY: with_tier}
 """By what a task says of it, what is tried: what costs least and takes out most comes first, and
