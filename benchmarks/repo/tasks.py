@@ -2,17 +2,21 @@
 costs.
 
 Run: `python -m benchmarks.repo.tasks POOL [tasks] [seed] [--only PART ...]`; PART is one of shape,
-ids, gold, noop, bots, cheats, wrong, flaky, trials, steps.
+ids, gold, noop, bots, cheats, wrong, flaky, trials, steps; or model, which is run only where it is
+named: one behind a server (`--model-url`, `--model`), or without one the small model of
+`make real-model` (SYNTH_VLLM_PYTHON, SYNTH_SMALL_MODEL).
 """
 
 import argparse
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
-from benchmarks.repo import cost, passing, soundness
+from benchmarks.repo import cost, model_bot, passing, soundness
 from benchmarks.repo.bench import SEED, Bench
-from synth.envs.repo.starting import RepoSettings
+from benchmarks.repo.model_bot import ModelBot
+from synth.envs.repo.starting import RepoConfig, RepoSettings
 from synth.envs.repo.world import bound
 
 TASKS, LIMIT_S = 10_000, 40.0
@@ -30,6 +34,8 @@ PARTS: dict[str, Callable[[Bench], Awaitable[None]]] = {
     "trials": passing.trials,
     "steps": cost.steps,
 }
+ASKING: dict[str, Callable[[ModelBot, Bench], Awaitable[None]]] = {"model": model_bot.plays}
+"""Parts that need a model's server, and are run only where they are named."""
 
 
 def main() -> None:
@@ -38,18 +44,29 @@ def main() -> None:
     parser.add_argument("pool")
     parser.add_argument("tasks", type=int, nargs="?", default=TASKS)
     parser.add_argument("seed", type=int, nargs="?", default=SEED)
-    parser.add_argument("--only", nargs="*", default=list(PARTS), choices=list(PARTS))
+    parser.add_argument("--only", nargs="*", default=list(PARTS), choices=[*PARTS, *ASKING])
     parser.add_argument("--ids", help="a file with ids of public tasks, one a line")
     parser.add_argument("--tests-s", type=float, default=LIMIT_S, help="of one run of the tests")
+    shown = RepoConfig().output_chars
+    parser.add_argument("--output-chars", type=int, default=shown, help="shown of one command")
+    parser.add_argument("--model-url", help="such as http://127.0.0.1:8000/v1")
+    parser.add_argument("--model", default=ModelBot().name, help="its name")
+    parser.add_argument("--trials", type=int, default=1, help="of the model at each task")
+    parser.add_argument("--turns", type=int, default=8, help="of the model in each trial")
+    parser.add_argument("--max-tokens", type=int, default=256, help="of one turn of the model")
     given = parser.parse_args()
+
     listed = Path(given.ids).read_text().split() if given.ids else ()
     settings = RepoSettings(pool=str(Path(given.pool).resolve()), tests_s=given.tests_s)
-    world = bound(settings)
-    bench = Bench(world, settings, world.make_tasks({}, given.seed, given.tasks), listed)
+    world, config = bound(settings), {"output_chars": given.output_chars}
+    bench = Bench(world, settings, world.make_tasks(config, given.seed, given.tasks), listed)
+
+    bot = ModelBot(given.model_url, given.model, given.trials, given.turns, given.max_tokens)
+    parts = PARTS | {name: partial(part, bot) for name, part in ASKING.items()}
 
     async def printed() -> None:
         for name in given.only:
-            await PARTS[name](bench)
+            await parts[name](bench)
 
     asyncio.run(printed())
 
