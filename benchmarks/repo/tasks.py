@@ -2,9 +2,9 @@
 costs.
 
 Run: `python -m benchmarks.repo.tasks POOL [tasks] [seed] [--only PART ...]`; PART is one of shape,
-ids, gold, noop, bots, cheats, wrong, flaky, trials, steps; or model, which is run only where it is
-named: one behind a server (`--model-url`, `--model`), or without one the small model of
-`make real-model` (SYNTH_VLLM_PYTHON, SYNTH_SMALL_MODEL).
+ids, gold, noop, bots, cheats, wrong, flaky, trials, steps; or model, ranker, which ask a model and
+are run only where they are named: one behind a server (`--model-url`, `--model`), or without one
+the small model of `make real-model` (SYNTH_VLLM_PYTHON, SYNTH_SMALL_MODEL).
 """
 
 import argparse
@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
-from benchmarks.repo import cost, model_bot, passing, soundness
+from benchmarks.repo import cost, model_bot, model_ranker, passing, soundness
 from benchmarks.repo.bench import SEED, Bench
 from benchmarks.repo.model_bot import ModelBot
 from synth.envs.repo.starting import RepoConfig, RepoSettings
@@ -34,7 +34,10 @@ PARTS: dict[str, Callable[[Bench], Awaitable[None]]] = {
     "trials": passing.trials,
     "steps": cost.steps,
 }
-ASKING: dict[str, Callable[[ModelBot, Bench], Awaitable[None]]] = {"model": model_bot.plays}
+ASKING: dict[str, Callable[[ModelBot, Bench], Awaitable[None]]] = {
+    "model": model_bot.plays,
+    "ranker": model_ranker.ranks,
+}
 """Parts that need a model's server, and are run only where they are named."""
 
 
