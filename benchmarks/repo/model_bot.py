@@ -33,13 +33,16 @@ GUIDED = {"tool_choice": "required"}
 
 
 class ModelBot(NamedTuple):
-    """Which model is asked, and how: without a URL it is the small one of `make real-model`."""
+    """Which model is asked, and how: without a URL it is the small one of `make real-model`.
+    `key_env` names the environment variable with a server's key.
+    """
 
     url: str | None = None
     name: str = NAME
     trials: int = 1
     turns: int = 8
     max_tokens: int = 256
+    key_env: str | None = None
 
 
 @contextmanager
@@ -50,6 +53,7 @@ def reached(bot: ModelBot) -> Iterator[ModelSettings]:
     settings = ModelSettings(
         model=bot.name,
         base_url=bot.url,
+        api_key_env=bot.key_env,
         timeout_s=300.0,
         max_in_flight=AT_ONCE,
         temperature=0.8,

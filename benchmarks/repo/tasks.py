@@ -57,6 +57,7 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=1, help="of the model at each task")
     parser.add_argument("--turns", type=int, default=8, help="of the model in each trial")
     parser.add_argument("--max-tokens", type=int, default=256, help="of one turn of the model")
+    parser.add_argument("--key-env", help="the variable that holds the server's key, if any")
     given = parser.parse_args()
 
     listed = Path(given.ids).read_text().split() if given.ids else ()
@@ -64,7 +65,8 @@ def main() -> None:
     world, config = bound(settings), {"output_chars": given.output_chars}
     bench = Bench(world, settings, world.make_tasks(config, given.seed, given.tasks), listed)
 
-    bot = ModelBot(given.model_url, given.model, given.trials, given.turns, given.max_tokens)
+    asked = (given.model_url, given.model, given.trials, given.turns, given.max_tokens)
+    bot = ModelBot(*asked, given.key_env)
     parts = PARTS | {name: partial(part, bot) for name, part in ASKING.items()}
 
     async def printed() -> None:
