@@ -3,7 +3,7 @@
 Run: `python -m benchmarks.repo.graded POOL`, after `synth repo grade POOL`.
 """
 
-import sys
+import argparse
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +11,23 @@ from pathlib import Path
 from benchmarks.repo.bench import at_least, at_most
 from synth.envs.repo.bots.tiers import BY_HEART, MENDED_BY, NOT_TOLD, REFUSED, TRIVIAL
 from synth.envs.repo.pool import RepoTask, read_pool, read_task, read_tasks
+from synth.schemas import ConfigError
+
+
+def graded(folder: Path) -> tuple[list[RepoTask], list[RepoTask]]:
+    """All tasks that were made, and those that are left. Raises `ConfigError` where some were not
+    graded, or by another version.
+    """
+    pool = read_pool(folder)
+    places = sorted((folder / "tasks").glob("*.json"))
+    made = [read_task(folder, place.stem) for place in places]
+    open_ones = sum(REFUSED not in task.about for task in made)
+    if open_ones:
+        raise ConfigError(
+            f"{folder}: {open_ones} of {len(made)} tasks are not graded; "
+            f"`synth repo grade {folder}`"
+        )
+    return made, list(read_tasks(folder, pool))
 
 
 def told(name: str, tasks: Sequence[RepoTask]) -> None:
@@ -30,13 +47,18 @@ def told(name: str, tasks: Sequence[RepoTask]) -> None:
     print(f"  hidden tests: {at_least(sum(bool(task.hidden) for task in tasks), len(tasks))}")
 
 
-def main(folder: Path) -> None:
+def main() -> None:
     """Prints both tables."""
-    pool = read_pool(folder)
-    made = sorted(path.stem for path in (folder / "tasks").glob("*.json"))
-    told("all that were made", [read_task(folder, identity) for identity in made])
-    told("left", list(read_tasks(folder, pool)))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("pool", type=Path)
+    try:
+        made, left = graded(parser.parse_args().pool)
+    except ConfigError as error:
+        parser.exit(2, f"{error}\n")
+
+    told("all that were made", made)
+    told("left", left)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main()

@@ -18,6 +18,7 @@ from benchmarks.repo.bench import SEED, Bench
 from benchmarks.repo.model_bot import ModelBot
 from synth.envs.repo.starting import RepoConfig, RepoSettings
 from synth.envs.repo.world import bound
+from synth.schemas import ConfigError
 
 TASKS, LIMIT_S = 10_000, 40.0
 
@@ -60,6 +61,13 @@ def main() -> None:
     parser.add_argument("--key-env", help="the variable that holds the server's key, if any")
     given = parser.parse_args()
 
+    try:
+        _measure(given)
+    except ConfigError as error:
+        parser.exit(2, f"{error}\n")
+
+
+def _measure(given: argparse.Namespace) -> None:
     listed = Path(given.ids).read_text().split() if given.ids else ()
     settings = RepoSettings(pool=str(Path(given.pool).resolve()), tests_s=given.tests_s)
     world, config = bound(settings), {"output_chars": given.output_chars}

@@ -44,5 +44,8 @@ def _undocumented(body: list[ast.stmt]) -> list[ast.stmt]:
 
 def exports(node: ast.AST) -> bool:
     """Whether a statement lists what a module exports."""
-    targets = node.targets if isinstance(node, ast.Assign) else ()
+    targets: list[ast.expr] = node.targets if isinstance(node, ast.Assign) else []
+    if isinstance(node, ast.AugAssign | ast.AnnAssign):
+        targets = [node.target]
+
     return any(isinstance(one, ast.Name) and one.id == "__all__" for one in targets)

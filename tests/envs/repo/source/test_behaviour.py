@@ -28,6 +28,8 @@ ALIKE = {
     "an argument's type": CODE.replace("list[int]", "list[float]"),
     "a variable's type": CODE.replace("found: int", "found: float"),
     "what is exported": CODE.replace('["total"]', '["total", "Sum"]'),
+    "what is exported too": CODE + '\n\n__all__ += ["Sum"]\n',
+    "what is exported, with its type": CODE.replace("__all__ =", "__all__: list[str] ="),
 }
 OTHERWISE = {
     "a default": CODE.replace("int = 0)", "int = 1)"),
