@@ -24,7 +24,7 @@ from synth.envs.storefront.env import SPEC
 from synth.flows.environments import open_env
 from synth.flows.roles import role
 from synth.flows.synthesize import synthesize
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.storage.journal import Journal
 from synth.ledger.typed import labels
 from synth.rollout.episode import EpisodeSpec
@@ -132,7 +132,7 @@ async def measured(tasks: int) -> Report:
     )
 
 
-def _labels(ledger: Ledger) -> list[Label]:
+def _labels(ledger: StoredLedger) -> list[Label]:
     return [
         Label(
             row.subject_id,

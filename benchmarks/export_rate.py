@@ -26,10 +26,10 @@ from time import perf_counter, process_time
 from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.export import export
 from synth.exporters.kind import RowSettings
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 began = perf_counter()
 settings = RowSettings(form=sys.argv[3], outcomes=("success", "failure"), allow_benchmark=True)
-report = export("sft", Ledger(sys.argv[1]), DatasetFolder(sys.argv[2]), settings)
+report = export("sft", StoredLedger(sys.argv[1]), DatasetFolder(sys.argv[2]), settings)
 print(report.rows, perf_counter() - began, process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from benchmarks.command_line import ROOT, SYNTH, ended
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.tables import TABLES
 from synth.ledger.views import connect
 
@@ -41,7 +41,7 @@ def differences(found: Mapping[str, str], expected: Mapping[str, str]) -> list[s
 
 def _tables(run: Path) -> Iterator[tuple[str, str]]:
     """Digests each table's rows, sorted, without the columns of the clock."""
-    connection = connect(Ledger(str(run)))
+    connection = connect(StoredLedger(str(run)))
     for name, schema in TABLES.items():
         columns = [f'"{field.name}"' for field in schema if field.name not in OF_THE_CLOCK]
         rows = connection.execute(f"SELECT {', '.join(columns)} FROM {name}_all").fetchall()

@@ -25,7 +25,7 @@ from synth.claims import Leases
 from synth.engine.context import Run
 from synth.engine.progress import PlainProgress
 from synth.engine.runs import slot_scheduler
-from synth.ledger import Ledger, StageRef
+from synth.ledger import StageRef, StoredLedger
 from synth.ledger.log.manifest import StageLine
 from synth.models.admission import ConcurrencyLimit
 from synth.schemas.flow import Flow
@@ -73,7 +73,7 @@ def jumping_loop() -> asyncio.AbstractEventLoop:
 class Worker:
     """One of many, with `LIVE` places; `played` holds from when to when each episode lasted."""
 
-    def __init__(self, number: int, ledger: Ledger, like: Trajectory) -> None:
+    def __init__(self, number: int, ledger: StoredLedger, like: Trajectory) -> None:
         draws = random.Random(f"worker {number}")
         self.slower = SLOWER if draws.random() < SLOW else 1.0
         self.played: list[tuple[float, float]] = []
@@ -151,7 +151,7 @@ def simulated(workers: int, *, stealing: bool) -> tuple[float, float, float, int
     """
     requests = Counter[str]()
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as state:
-        ledger = Ledger(folder, create=True)
+        ledger = StoredLedger(folder, create=True)
         ledger.begin_stage(StageLine(REF.stage, REF.stage_key, {}))
         ledger.__class__.journal_folder = property(lambda self: Path(state))  # type: ignore[assignment]
         for name in ("create", "read", "size", "replace"):

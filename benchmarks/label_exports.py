@@ -15,7 +15,7 @@ import msgspec
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
 from benchmarks.recorded_episodes import SYSTEM_PROMPT, TOOLS
-from synth.ledger.ledger import Ledger, Score, StageRef
+from synth.ledger.ledger import Score, StageRef, StoredLedger
 from synth.ledger.log.manifest import StageLine
 from synth.schemas.check import Check, RowPredicate
 from synth.schemas.identity import trajectory_id
@@ -36,9 +36,9 @@ from time import perf_counter, process_time
 from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.export import export
 from synth.exporters.kind import RowSettings
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 began = perf_counter()
-report = export(sys.argv[3], Ledger(sys.argv[1]), DatasetFolder(sys.argv[2]), RowSettings())
+report = export(sys.argv[3], StoredLedger(sys.argv[1]), DatasetFolder(sys.argv[2]), RowSettings())
 print(report.rows, perf_counter() - began, process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
@@ -47,7 +47,7 @@ def write(url: str, trajectories: int) -> None:
     """A ledger of that many trajectories: per task two tests of an act, each with its failed trial
     and a continuation, and a success.
     """
-    ledger, rng = Ledger(url, create=True), Random(11)
+    ledger, rng = StoredLedger(url, create=True), Random(11)
     ledger.begin_flow({"name": "made"})
     ledger.begin_stage(StageLine(_STAGE.stage, _STAGE.stage_key, {}, "", ()))
     for first in range(0, trajectories // PER_TASK, _SHARD):

@@ -28,7 +28,7 @@ from synth.claims import Leases
 from synth.claims.claims import FOLDER
 from synth.claims.slots import PeerClaims
 from synth.claims.workers import FOLDER as WORKERS
-from synth.ledger import Ledger, StageRef
+from synth.ledger import StageRef, StoredLedger
 from synth.ledger.log.fencing import FENCE, FencedError
 from synth.ledger.log.manifest import StageLine
 from synth.schemas.identity import trajectory_id
@@ -62,7 +62,7 @@ class Tally:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
-def counted(ledger: Ledger, tally: Tally) -> None:
+def counted(ledger: StoredLedger, tally: Tally) -> None:
     """Counts the requests that a worker makes of the storage, and the lines that it finds taken."""
     storage = ledger.storage
     create, read, size, names, replace = (
@@ -110,7 +110,7 @@ def worker(
 ) -> None:
     """Goes through the shards from a place of its own until all are committed, or until it dies."""
     rng = random.Random(number)
-    ledger = Ledger(url)
+    ledger = StoredLedger(url)
     counted(ledger, tally)
     leases = Leases(ledger, term_s=TERM_S)
     leases._host_id = f"machine {number}"
@@ -140,7 +140,7 @@ def worker(
 
 def _one(
     number: int,
-    ledger: Ledger,
+    ledger: StoredLedger,
     leases: Leases,
     shard: Shard,
     rng: random.Random,
@@ -206,7 +206,7 @@ def simulated(workers: int, shards: int, mean_s: float) -> list[Figure]:
     """All shards done by so many workers, one of whose shards takes `mean_s` at the median."""
     tally, over = Tally(), threading.Event()
     with tempfile.TemporaryDirectory() as folder:
-        ledger = Ledger(folder, create=True)
+        ledger = StoredLedger(folder, create=True)
         ledger.begin_stage(StageLine(REF.stage, REF.stage_key, {}))
         work = plan(shards)
         threads = [
@@ -221,7 +221,7 @@ def simulated(workers: int, shards: int, mean_s: float) -> list[Figure]:
         for thread in threads:
             thread.join()
         took_s, cpu_s = perf_counter() - began, process_time() - cpu
-        state = Ledger(folder).state
+        state = StoredLedger(folder).state
         filled = [record.slot_id for shard in state.shards for record in shard.slots]
         if len(filled) != shards * PER_SHARD or len(set(filled)) != len(filled):
             raise RuntimeError(

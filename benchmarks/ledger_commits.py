@@ -1,4 +1,4 @@
-"""Ledger: trajectories of ten turns committed per second, next to what the same bytes cost without
+"""StoredLedger: trajectories of ten turns committed per second, next to what the same bytes cost without
 a ledger.
 
 Run: `python -m benchmarks.ledger_commits`
@@ -22,7 +22,7 @@ from benchmarks.alternation import medians
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
 from benchmarks.recorded_episodes import TURNS, recorded_episodes
-from synth.ledger import Ledger, StageRef
+from synth.ledger import StageRef, StoredLedger
 from synth.ledger.tables import rows
 from synth.schemas.trajectory import Trajectory
 
@@ -34,10 +34,10 @@ Shards = Sequence[Sequence[Trajectory]]
 
 
 def committed_per_second(shards: Shards, folder: Path) -> float:
-    """`Ledger.commit` shard by shard: columns, parquet, digest, fsync of files and folders,
+    """`StoredLedger.commit` shard by shard: columns, parquet, digest, fsync of files and folders,
     manifest line.
     """
-    ledger = Ledger(_fresh(folder), create=True)
+    ledger = StoredLedger(_fresh(folder), create=True)
     started = perf_counter()
     for shard in shards:
         ledger.commit(REF, trajectories=shard)
@@ -45,8 +45,8 @@ def committed_per_second(shards: Shards, folder: Path) -> float:
 
 
 def read_per_second(url: str, count: int) -> float:
-    """`Ledger.trajectories`: parquet back to structs, digests compared."""
-    ledger = Ledger(url)
+    """`StoredLedger.trajectories`: parquet back to structs, digests compared."""
+    ledger = StoredLedger(url)
     started = perf_counter()
     found = sum(1 for _ in ledger.trajectories())
     if found != count:
@@ -92,7 +92,7 @@ def measure(shards: int = 10, rounds: int = 5) -> Report:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         url = _fresh(folder)
-        ledger = Ledger(url, create=True)
+        ledger = StoredLedger(url, create=True)
         for shard in written:
             ledger.commit(REF, trajectories=shard)
         stored = sum(
@@ -109,7 +109,7 @@ def measure(shards: int = 10, rounds: int = 5) -> Report:
         )
     as_lines = sum(len(json.dumps(record)) + 1 for shard in records for record in shard)
     return Report(
-        "Ledger commits",
+        "StoredLedger commits",
         (
             Figure(
                 f"trajectories of {TURNS} turns committed",

@@ -14,7 +14,7 @@ from time import perf_counter
 
 from benchmarks.figures import Figure, Report, shown
 from benchmarks.machine import CpuOfOthers
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.log import manifest_checkpoints
 from synth.ledger.log.cursor import Cursor
 from synth.ledger.log.manifest import RunLine, ShardLine, SlotRecord, StoredFile
@@ -86,7 +86,7 @@ def grown(url: str, where: str) -> Iterator[Figure]:
     for lines in LINES:
         written(storage, cursor.number, lines - sum(BEHIND), cursor)
         for behind in BEHIND:
-            reader = Ledger(url)
+            reader = StoredLedger(url)
             written(storage, cursor.number, cursor.number + behind, cursor)
             with counted() as requests:
                 reader.refresh()
@@ -95,7 +95,7 @@ def grown(url: str, where: str) -> Iterator[Figure]:
             )
         with counted() as requests:
             began = perf_counter()
-            found = len(Ledger(url).state.shards)
+            found = len(StoredLedger(url).state.shards)
             took_s = perf_counter() - began
         if found != lines - 1:
             raise RuntimeError(f"{found} shards found, {lines - 1} written")

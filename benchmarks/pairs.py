@@ -19,7 +19,7 @@ from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
 from synth.engine.progress import PlainProgress
 from synth.flows.synthesize import synthesize
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.pairs import (
     KtoReport,
     LabelSettings,
@@ -39,7 +39,7 @@ TASKS = 120
 LENGTH_AUC = 0.60
 
 
-def played(tasks: int, folder: str) -> Ledger:
+def played(tasks: int, folder: str) -> StoredLedger:
     """Four trials of each task, their critical steps, retries, injected failures and repairs."""
     os.environ["SYNTH_STATE_DIR"] = f"{folder}/state"
     flow = Flow.model_validate(
@@ -58,7 +58,7 @@ def played(tasks: int, folder: str) -> Ledger:
         }
     )
     asyncio.run(synthesize(flow, f"{folder}/run", PlainProgress(StringIO())))
-    return Ledger(f"{folder}/run")
+    return StoredLedger(f"{folder}/run")
 
 
 def _lengths(report: PairReport) -> list[Figure]:
@@ -177,7 +177,7 @@ def measure(tasks: int = TASKS) -> Report:
     )
 
 
-def _sound(ledger: Ledger, row: PairRow) -> bool:
+def _sound(ledger: StoredLedger, row: PairRow) -> bool:
     """Whether the pair holds when its trajectories are read anew: equal prompts, different acts,
     counts that the trajectories bear out.
     """

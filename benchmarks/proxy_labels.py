@@ -18,7 +18,7 @@ from typing import Any
 from benchmarks.by_task import average_precision
 from synth.engine.progress import progress_for
 from synth.importers.commit import import_into
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.schemas.trajectory import Trajectory
 from synth.text.provenance import provenance
 from synth.text.provenance.effect import effectful_by_name
@@ -115,7 +115,7 @@ def main(folder: Path) -> int:
         return 2
     with tempfile.TemporaryDirectory() as scratch:
         import_into(f"{scratch}/run", [folder], "auto", progress_for(quiet=True))
-        trajectories = list(Ledger(f"{scratch}/run").trajectories())
+        trajectories = list(StoredLedger(f"{scratch}/run").trajectories())
     rows = labelled(folder, trajectories)
     by_score = scores(trajectories)
     print("| proxy | ranked by | trials | base rate | average precision |\n|---|---|---|---|---|")

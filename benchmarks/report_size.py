@@ -18,7 +18,7 @@ from benchmarks.import_rate import TURNS as IMPORTED_TURNS
 from benchmarks.import_rate import write
 from benchmarks.machine import CpuOfOthers
 from benchmarks.recorded_episodes import TURNS, recorded_episodes
-from synth.ledger.ledger import Ledger, StageRef
+from synth.ledger.ledger import StageRef, StoredLedger
 from synth.ledger.log.manifest import StageLine
 
 SHARD = 500
@@ -30,7 +30,7 @@ _STATUS = "document.getElementById('status').textContent"
 
 def recorded(run: Path, count: int) -> None:
     """A run of made-up episodes as the rollout stage commits them."""
-    ledger = Ledger(str(run), create=True)
+    ledger = StoredLedger(str(run), create=True)
     ledger.begin_flow({"name": "recorded"}, ())
     ledger.begin_stage(StageLine("rollout", "key", {}))
     for seed, begun in enumerate(range(0, count, SHARD)):

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.truth.justification import WriteLabel
 from benchmarks.truth.monitor import DenialLabel, ReadTruth, TruthLabels, truth_of
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.schemas.errors import SynthError
 
 _EPISODE = (
@@ -73,7 +73,7 @@ _SCHEMAS = {
 }
 
 
-async def labelled(ledger: Ledger) -> list[TruthLabels]:
+async def labelled(ledger: StoredLedger) -> list[TruthLabels]:
     """The labels of every storefront trajectory that re-executes as it was recorded; the others are
     named on standard error.
     """
@@ -138,7 +138,7 @@ def shares(labels: Sequence[TruthLabels]) -> dict[str, float]:
 
 def write(run: str) -> list[TruthLabels]:
     """Writes RUN/truth/*.parquet; files of an earlier call are replaced."""
-    labels = asyncio.run(labelled(Ledger(run)))
+    labels = asyncio.run(labelled(StoredLedger(run)))
     folder = Path(run) / "truth"
     folder.mkdir(exist_ok=True)
     for name, table in tables(labels).items():

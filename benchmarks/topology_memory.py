@@ -17,7 +17,7 @@ from benchmarks.command_line import ROOT, SYNTH, ended
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
 from benchmarks.recorded_episodes import TURNS, recorded_episodes
-from synth.ledger.ledger import Ledger, StageRef
+from synth.ledger.ledger import StageRef, StoredLedger
 from synth.schemas.canonical import content_hash
 from synth.schemas.outcome import Outcome
 from synth.schemas.task import Task
@@ -58,7 +58,7 @@ def trials(count: int) -> Iterator[tuple[list[Task], list[Trajectory]]]:
 
 def fill(url: str, count: int) -> None:
     """A ledger with that many trials."""
-    ledger = Ledger(url, create=True)
+    ledger = StoredLedger(url, create=True)
     for tasks, found in trials(count):
         ledger.commit(
             StageRef("import", content_hash([one.slot_id for one in found])),

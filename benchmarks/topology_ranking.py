@@ -15,7 +15,7 @@ from benchmarks.storefront_pool import pool
 from benchmarks.within_tasks import RankAgreement, of_pairs, pairwise, within_tasks
 from synth.engine.progress import progress_for
 from synth.importers.commit import import_into
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.schemas.trajectory import Trajectory
 from synth.topology.graph import GraphTrial, TaskGraph, graph_of, is_donor, population, task_graph
 from synth.topology.keys import Level, TurnKeys, trajectory_keys
@@ -120,7 +120,7 @@ def main(folder: Path) -> int:
         return 2
     with tempfile.TemporaryDirectory() as scratch:
         import_into(f"{scratch}/run", [folder], "auto", progress_for(quiet=True))
-        show("Imported trials", graphs(Ledger(f"{scratch}/run").trajectories()))
+        show("Imported trials", graphs(StoredLedger(f"{scratch}/run").trajectories()))
     trials = [trial.trajectory for found in pool().values() for trial in found]
     show("Storefront, turns merged by action and observation", graphs(trials))
     show("Storefront, turns merged by tools and the world's state", graphs(trials, "state"))

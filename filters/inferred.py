@@ -6,13 +6,13 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.schemas import ToolSchema, Trajectory
 from synth.text.inferred_tools import InferredTools
 
 Agent = tuple[str, str | None]
 """Environment and system prompt: trajectories that share both have the same tools."""
-_KNOWN: WeakKeyDictionary[Ledger, tuple[int, int, Mapping[Agent, tuple[ToolSchema, ...]]]] = (
+_KNOWN: WeakKeyDictionary[StoredLedger, tuple[int, int, Mapping[Agent, tuple[ToolSchema, ...]]]] = (
     WeakKeyDictionary()
 )
 """By ledger: lines of its manifest and valid trajectories when last looked, and what their calls
@@ -20,7 +20,7 @@ tell.
 """
 
 
-def with_inferred_tools(trajectory: Trajectory, ledger: Ledger) -> Trajectory:
+def with_inferred_tools(trajectory: Trajectory, ledger: StoredLedger) -> Trajectory:
     """The trajectory with the tools that calls of its like show, where it brings none; else as it
     is. The ledger is read once, as long as it does not grow.
     """
@@ -39,7 +39,7 @@ def with_inferred_tools(trajectory: Trajectory, ledger: Ledger) -> Trajectory:
 
 
 def inferred_tools(
-    ledger: Ledger, *, values: bool = True
+    ledger: StoredLedger, *, values: bool = True
 ) -> Mapping[Agent, tuple[ToolSchema, ...]]:
     """By agent, of the current flow's valid trajectories without schemas, one in memory at a
     time.

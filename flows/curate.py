@@ -19,7 +19,7 @@ from synth.flows.run_folder import refuse_theirs
 from synth.flows.run_record import keep_record, record_of, said_of_run, stored_flow
 from synth.flows.stage_choice import OWN_STAGES
 from synth.flows.synthesize import Done, run_on
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.schemas import ConfigError, Flow, UnboundError
 
 
@@ -37,7 +37,7 @@ async def curate(
     by what the ledger says.
     """
     roles, stages = resolve(flow, collect=False)
-    ledger = Ledger(run_url)
+    ledger = StoredLedger(run_url)
     bindings = bindings_of(
         {**said_of_run(ledger), **_said_by(flow), **(said or {})}, named_in=run_url
     )
@@ -66,7 +66,7 @@ def _said_by(flow: Flow) -> Mapping[str, SaidByUser]:
         return {}
 
 
-def curated(flow: Flow, ledger: Ledger) -> Flow:
+def curated(flow: Flow, ledger: StoredLedger) -> Flow:
     """The flow that describes what the ledger will hold: the collection that is there, then the
     stages after collection of `flow`.
 
@@ -87,7 +87,7 @@ def curated(flow: Flow, ledger: Ledger) -> Flow:
     return collecting.model_copy(update={"name": flow.name, "stages": (*collection, *later)})
 
 
-def _nothing(ledger: Ledger) -> str:
+def _nothing(ledger: StoredLedger) -> str:
     """Why there is nothing to curate; what other flows have collected is not lost."""
     others = sum(len(shard.slots) for shard in ledger.state.shards)
     if not others:
@@ -107,7 +107,7 @@ def left_alone(flow: Flow) -> Sequence[str]:
     )
 
 
-def _not_bound(flow: Flow, ledger: Ledger, bindings: Bindings) -> list[str]:
+def _not_bound(flow: Flow, ledger: StoredLedger, bindings: Bindings) -> list[str]:
     """A line for each environment that a filter would open again and that nobody bound: its
     trajectories stay undefined.
     """

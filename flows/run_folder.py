@@ -10,7 +10,7 @@ from synth.claims import claims, workers
 from synth.engine.context import Run
 from synth.exporters.folder.in_run import refuse_others
 from synth.flows.stages.export import exports_among
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.log import manifest
 from synth.ledger.storage import TEMPORARY, Storage
 from synth.ledger.tables import TABLES
@@ -68,7 +68,7 @@ def _is_a_users(storage: Storage, name: str) -> bool:
     return bool(name) and name not in _OF_NOBODY | _OURS and not name.endswith(_LOGS)
 
 
-def refuse_theirs(ledger: Ledger, flow: str, stages: Sequence[Stage[Run]]) -> None:
+def refuse_theirs(ledger: StoredLedger, flow: str, stages: Sequence[Stage[Run]]) -> None:
     """Raises `ConfigError` where a ledger that no flow has run on, an import's, lies beside a
     flow.yaml: it is the user's; and where an export would replace the dataset of another flow.
     """
@@ -80,7 +80,7 @@ def refuse_theirs(ledger: Ledger, flow: str, stages: Sequence[Stage[Run]]) -> No
     refuse_their_datasets(ledger, flow, stages)
 
 
-def refuse_their_datasets(ledger: Ledger, flow: str, stages: Sequence[Stage[Run]]) -> None:
+def refuse_their_datasets(ledger: StoredLedger, flow: str, stages: Sequence[Stage[Run]]) -> None:
     """Raises `ConfigError` where an export of this flow would replace the dataset of another one
     that is here, unless it is told to.
     """
@@ -92,4 +92,4 @@ def refuse_their_datasets(ledger: Ledger, flow: str, stages: Sequence[Stage[Run]
 def refuse_their_datasets_at(url: str, flow: str, stages: Sequence[Stage[Run]]) -> None:
     """The same for a run that may not have begun."""
     if begun(Storage(url)):
-        refuse_their_datasets(Ledger(url), flow, stages)
+        refuse_their_datasets(StoredLedger(url), flow, stages)

@@ -15,7 +15,7 @@ import msgspec
 from pydantic import ValidationError
 
 from synth.flows.bindings import SaidByUser
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.log import manifest
 from synth.ledger.storage import Storage
 from synth.ledger.storage.errors import accessing
@@ -41,7 +41,7 @@ class RunRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     runs: tuple[str, ...] = ()
 
 
-def keep_record(ledger: Ledger, said: Mapping[str, SaidByUser], runs: Iterable[str]) -> None:
+def keep_record(ledger: StoredLedger, said: Mapping[str, SaidByUser], runs: Iterable[str]) -> None:
     """Writes down what a user's flow says, beside what their earlier flows said, for this run at
     this place. Raises `SynthError`.
     """
@@ -66,18 +66,18 @@ def keep_record(ledger: Ledger, said: Mapping[str, SaidByUser], runs: Iterable[s
         temporary.replace(path)
 
 
-def record_of(ledger: Ledger) -> RunRecord | None:
+def record_of(ledger: StoredLedger) -> RunRecord | None:
     """How this run was made here; None where it was not: nothing of it is believed then."""
     return _record(ledger.storage, ledger.state.run_id)
 
 
-def said_of_run(ledger: Ledger) -> Mapping[str, SaidByUser]:
+def said_of_run(ledger: StoredLedger) -> Mapping[str, SaidByUser]:
     """What the user said of the environments of a run that was made here; nothing of any other."""
     found = record_of(ledger)
     return {} if found is None else found.said
 
 
-def stored_flow(ledger: Ledger) -> Flow | None:
+def stored_flow(ledger: StoredLedger) -> Flow | None:
     """The flow of a run, None where none was begun on it. Raises `ConfigError` for one of another
     version of synth.
     """

@@ -18,7 +18,7 @@ from synth.flows.resolve import resolve
 from synth.flows.run_folder import refuse_foreign, refuse_theirs
 from synth.flows.run_record import keep_record
 from synth.ledger.atomic_write import write_named
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.log.manifest import StageLine
 from synth.schemas import ConfigError, Flow, FlowError, Stage
 
@@ -48,7 +48,7 @@ async def synthesize(
     for line in (*dataset_warnings(flow), *no_op_stages(flow)):
         progress.say(line)
     refuse_foreign(run_url)
-    ledger = Ledger(run_url, create=True)
+    ledger = StoredLedger(run_url, create=True)
     refuse_theirs(ledger, flow.name, stages)
     runs = what_runs(flow.model_dump(mode="json"))
     keep_record(ledger, bindings.said, runs)
@@ -71,7 +71,7 @@ def bindings_of_flow(
 
 
 async def run_on(
-    ledger: Ledger,
+    ledger: StoredLedger,
     flow: Flow,
     roles: Mapping[str, Role],
     stages: Sequence[Stage[Run]],

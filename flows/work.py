@@ -15,7 +15,7 @@ from synth.flows.own_flow import what_runs
 from synth.flows.run_folder import begun
 from synth.flows.run_record import record_of, stored_flow
 from synth.flows.synthesize import Done, synthesize
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.storage import Storage
 from synth.schemas import ConfigError, DamagedError, Flow, SynthError, content_hash
 
@@ -37,14 +37,14 @@ async def work(
     the run is of another flow.
     """
     if flow is None:
-        flow, said = _of_run(Ledger(url), said)
+        flow, said = _of_run(StoredLedger(url), said)
     else:
         _refuse_another(url, flow)
     return await synthesize(flow, url, progress, said=said, units=units)
 
 
 def _of_run(
-    ledger: Ledger, said: Mapping[str, SaidByUser] | None
+    ledger: StoredLedger, said: Mapping[str, SaidByUser] | None
 ) -> tuple[Flow, Mapping[str, SaidByUser] | None]:
     """The flow that lies in a run, and how its environments are started: what a run holds is data,
     so it names nothing that runs, unless the run was made here by the same words.
@@ -66,7 +66,7 @@ def _of_run(
 
 def _refuse_another(url: str, flow: Flow) -> None:
     """Raises `ConfigError` where a run at `url` has another flow than this one."""
-    theirs = Ledger(url).state.flow if begun(Storage(url)) else None
+    theirs = StoredLedger(url).state.flow if begun(Storage(url)) else None
     ours = plain(flow.model_dump(mode="json"))
     if theirs is not None and theirs != ours:
         differs = next(key for key in sorted({*ours, *theirs}) if ours.get(key) != theirs.get(key))

@@ -8,7 +8,7 @@ from typing import Any
 
 from synth.engine.numbers import counted_noun
 from synth.engine.study.alternatives import Proposal
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.typed import read
 from synth.rollout.start import recorded_act
 from synth.schemas import GUIDED, Trajectory
@@ -24,7 +24,7 @@ Siblings = Mapping[str, Mapping[int, Sequence[str]]]
 """Failed trial -> turn -> the trials that did there what passed more often."""
 
 
-def siblings(ledger: Ledger) -> Siblings:
+def siblings(ledger: StoredLedger) -> Siblings:
     """One failed trial for each state at which acts passed unlike: the prefix is the same in all of
     them. The smallest ids stand for an act. Logs that were done again in their world stand there.
     """

@@ -12,7 +12,7 @@ from typing import Any
 from synth import import_trajectories
 from synth.api.confirming import confirm
 from synth.api.runs import run
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.views import connect
 from synth.schemas.flow import Flow
 
@@ -54,7 +54,7 @@ def _confirmed(
     logs: Path, into: Path, by: Mapping[str, Any], *, turned: bool
 ) -> tuple[int, int, int, int]:
     """Trials, acts tested, confirmed ones, rows of dpo."""
-    trials = list(Ledger(str(logs)).trajectories())
+    trials = list(StoredLedger(str(logs)).trajectories())
     labels = into.with_suffix(".jsonl")
     told = [{"id": one.trajectory_id, "success": one.outcome != "success"} for one in trials]
     labels.write_text("".join(json.dumps(one) + "\n" for one in told))
@@ -62,7 +62,7 @@ def _confirmed(
     given = {"models.explorer": dict(by), "stages.export.include_scripted": True}
     bound = {file.stem: file for file in into.parent.glob("*.yaml")}
     result = confirm(into, set=given, environments=bound, quiet=True)
-    with connect(Ledger(str(into))) as connection:
+    with connect(StoredLedger(str(into))) as connection:
         status = Counter(one for (one,) in connection.execute(_STATUS).fetchall())
     rows = result.reports["export"]["datasets"]["dpo"]["rows"]
     return len(trials), status.total(), status["confirmed"], rows

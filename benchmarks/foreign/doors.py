@@ -9,7 +9,7 @@ from benchmarks.foreign.families import families, imported
 from synth.api.runs import curate
 from synth.exporters.doors import DoorTable, door_table
 from synth.exporters.kind import RowSettings
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.stats.intervals import clopper_pearson
 
 ALLOWED = {"stages.export.allow_benchmark": True}
@@ -28,10 +28,10 @@ def lines() -> Iterator[str]:
     for name in families():
         with imported([name]) as url:
             rows = _rows(curate(url, "configs/curate.yaml", quiet=True).reports)
-            yield _line(name, door_table(Ledger(url)), rows)
+            yield _line(name, door_table(StoredLedger(url)), rows)
             rows = _rows(curate(url, set=ALLOWED, quiet=True).reports)
-            found = door_table(Ledger(url), RowSettings(allow_benchmark=True))
-            won = [one for one in Ledger(url).records() if one["outcome"] == "success"]
+            found = door_table(StoredLedger(url), RowSettings(allow_benchmark=True))
+            won = [one for one in StoredLedger(url).records() if one["outcome"] == "success"]
             allowed.append(_line(name, found, rows))
             successes, led = successes + len(won), led + found.open
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from benchmarks.foreign.families import families, imported
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.pairs.labels import PairSettings
 from synth.pairs.observed.report import WITHOUT, ObservedReport
 from synth.pairs.observed.rows import observed_pairs
@@ -24,7 +24,7 @@ def lines() -> Iterator[str]:
     for name in families():
         report = ObservedReport()
         with imported([name]) as url:
-            for _ in observed_pairs(Ledger(url), PairSettings(allow_benchmark=True), report):
+            for _ in observed_pairs(StoredLedger(url), PairSettings(allow_benchmark=True), report):
                 pass
         total.update(tasks=report.groups, compared=report.compared)
         if report.groups:

@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmarks.foreign.families import families, imported
 from synth.api.runs import curate
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.schemas.flow import Flow
 
 FILTERS = (
@@ -20,7 +20,7 @@ def lines() -> Iterator[str]:
     the trajectories too; shares are of the sum.
     """
     with imported(families()) as url:
-        count = len(Ledger(url).state.current_valid())
+        count = len(StoredLedger(url).state.current_valid())
         # what is imported and compiled at first belongs to no filter
         _seconds(url, {"waste": {"max_share": 0.9}}, 0)
         plain = _seconds(url, "solved", 1)

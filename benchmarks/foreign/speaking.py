@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.foreign.families import WORLDS, families, imported, played
 from synth.api.runs import curate
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.views import connect
 from synth.schemas.flow import Flow
 from synth.schemas.trajectory import Source, Trajectory
@@ -41,7 +41,7 @@ def lines() -> Iterator[str]:
         with played(name) if name in WORLDS else imported([name]) as url:
             flow = Flow.model_validate({"name": "all", "stages": [{"filter": list(FILTERS)}]})
             curate(url, flow, quiet=True)
-            ledger = Ledger(url)
+            ledger = StoredLedger(url)
             said = _said(ledger)
             told += _told_of(name, ledger, said)
         spoke = [str(len(said[filter])) for filter in FILTERS]
@@ -51,7 +51,7 @@ def lines() -> Iterator[str]:
     yield from told
 
 
-def _said(ledger: Ledger) -> dict[str, dict[str, float]]:
+def _said(ledger: StoredLedger) -> dict[str, dict[str, float]]:
     """By filter: what it said, a drop the loudest; else its score, as it counts what is wrong."""
     said: dict[str, dict[str, float]] = {filter: {} for filter in FILTERS}
     with connect(ledger) as connection:
@@ -61,7 +61,7 @@ def _said(ledger: Ledger) -> dict[str, dict[str, float]]:
     return said
 
 
-def _told_of(name: str, ledger: Ledger, said: Mapping[str, Scores]) -> Iterator[str]:
+def _told_of(name: str, ledger: StoredLedger, said: Mapping[str, Scores]) -> Iterator[str]:
     failed: dict[str, bool] = {}
     trivial: dict[str, dict[str, float]] = {"turns": {}, "calls": {}, "speaker": {}}
     for one in ledger.trajectories(set(ledger.state.current_valid())):

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Sequence
 
 from benchmarks.gates.means import Mean
 from benchmarks.topology_ranking import by_pairs, graphs, noise
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.pairs import LabelSettings, StepReport, paired_steps
 from synth.schemas import Trajectory
 
 SCRIPTED = LabelSettings(include_scripted=True)
 
 
-def of_steps(source: str, ledger: Ledger) -> Iterator[Mean]:
+def of_steps(source: str, ledger: StoredLedger) -> Iterator[Mean]:
     """Yields what the tool of a step gives away of its label."""
     report = StepReport()
     list(paired_steps(ledger, SCRIPTED, report))

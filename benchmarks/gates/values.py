@@ -25,7 +25,7 @@ from benchmarks.world_methods import NOISY
 from synth.engine.progress import PlainProgress, progress_for
 from synth.flows.synthesize import synthesize
 from synth.importers.commit import import_into
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.typed import Read, labels, read
 from synth.pairs import KtoReport, kto_labels
 from synth.schemas import Flow, StepLabel, StepValue, given
@@ -35,13 +35,15 @@ REAL = Path(__file__).parents[3] / "shared" / "data"
 TASKS = 24
 
 
-def run(env: Mapping[str, Any], explorer: Mapping[str, Any], stages: Any, folder: str) -> Ledger:
+def run(
+    env: Mapping[str, Any], explorer: Mapping[str, Any], stages: Any, folder: str
+) -> StoredLedger:
     """A run of these stages."""
     os.environ["SYNTH_STATE_DIR"] = f"{folder}/state"
     told = {"name": "gates", "seed": 1, "env": env, "models": {"explorer": explorer}}
     flow = Flow.model_validate({**told, "stages": stages})
     asyncio.run(synthesize(flow, f"{folder}/run", PlainProgress(StringIO())))
-    return Ledger(f"{folder}/run")
+    return StoredLedger(f"{folder}/run")
 
 
 def in_dice() -> Found:
@@ -62,11 +64,11 @@ def in_dice() -> Found:
     return rates, means
 
 
-def _tests(ledger: Ledger) -> list[Read[StepLabel]]:
+def _tests(ledger: StoredLedger) -> list[Read[StepLabel]]:
     return [row for row in labels(ledger, StepLabel) if given(row.about.accepted) is not None]
 
 
-def _judged(source: str, ledger: Ledger, *, null: bool = False) -> Iterator[Rate]:
+def _judged(source: str, ledger: StoredLedger, *, null: bool = False) -> Iterator[Rate]:
     """Yields what was confirmed, what the A/A control says, and what KTO calls desirable; `null`:
     no act matters there.
     """
@@ -86,14 +88,14 @@ def _judged(source: str, ledger: Ledger, *, null: bool = False) -> Iterator[Rate
     yield Rate(source, "kto", "desirable of tested acts", report.desirable, acts, target)
 
 
-def _confirmed(source: str, ledger: Ledger, truth: str) -> Mean:
+def _confirmed(source: str, ledger: StoredLedger, truth: str) -> Mean:
     """How large accepted effects are said to be."""
     found = [given(row.about.q_confirm) for row in _tests(ledger) if not row.about.control]
     known = [one for one in found if one is not None]
     return Mean(source, "q_confirm, accepted", known, truth)
 
 
-def _values(source: str, ledger: Ledger, known: Mapping[str, float]) -> Iterator[Mean]:
+def _values(source: str, ledger: StoredLedger, known: Mapping[str, float]) -> Iterator[Mean]:
     """Yields values less the chance that each act has, by path counts and by plain shares."""
     games = {
         one.trajectory_id: int(str(one.opening[0].content).split()[-1].rstrip("."))
@@ -115,7 +117,7 @@ def _values(source: str, ledger: Ledger, known: Mapping[str, float]) -> Iterator
         yield Mean(source, what, values, "0")
 
 
-def _ways(ledger: Ledger) -> Mapping[str, str]:
+def _ways(ledger: StoredLedger) -> Mapping[str, str]:
     """The way that each act takes, by the act's digest."""
     found = {row.about.own: "left" for row in read(ledger, StepValue, ("step_value",))}
     for row in _tests(ledger):
@@ -155,7 +157,7 @@ def of_real() -> Found:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["SYNTH_STATE_DIR"] = f"{folder}/state"
         import_into(f"{folder}/run", [REAL], "auto", progress_for(quiet=True))
-        trials = list(Ledger(f"{folder}/run").trajectories())
+        trials = list(StoredLedger(f"{folder}/run").trajectories())
     return [], list(of_pairs("real trajectories", trials))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from synth import RunResult
 from synth.filters.leaks.evidence import METRIC, JudgedLeak
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.tables.asked_roles import QUESTIONS
 from synth.ledger.typed import read
 from synth.stats.intervals import clopper_pearson
@@ -59,7 +59,8 @@ def row(world: str, result: RunResult, seconds: float) -> Row:
         for role, purpose, questions, _, _, refused, unread in ledger.sql(QUESTIONS).fetchall()
     }
     judged = (
-        one.about.calibration for one in read(Ledger(str(result.run_dir)), JudgedLeak, (METRIC,))
+        one.about.calibration
+        for one in read(StoredLedger(str(result.run_dir)), JudgedLeak, (METRIC,))
     )
     believed = next((str(one) for one in judged if one is not None), "")
     total = json.loads(Path(result.run_dir, "cost.json").read_text(encoding="utf-8"))["total"]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from synth.filters.rank_surprisal.measure import DECISION, NLL, RANK, RSR, TOKENS
 from synth.filters.rank_surprisal.sources import ScoredRow
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.typed import Read, read
 from synth.ledger.views import connect
 from synth.schemas import ConfigError, Ranked, given
@@ -19,7 +19,9 @@ can be compared.
 _METRICS = (RSR, RANK, NLL, TOKENS, DECISION)
 
 
-def scored_rows(ledger: Ledger, by: str, student: str | None) -> tuple[Student, list[ScoredRow]]:
+def scored_rows(
+    ledger: StoredLedger, by: str, student: str | None
+) -> tuple[Student, list[ScoredRow]]:
     """The student, and a row per measured trajectory of the current flow. Raises `ConfigError`
     where there is not just one student.
 

@@ -11,7 +11,7 @@ from synth.flows.flow_file import flow_of
 from synth.flows.own_flow import Settings, put_settings
 from synth.flows.parts import world
 from synth.flows.proposal.survey import survey
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.schemas import USER, ConfigError, Flow, FreeUserScript
 from synth.synthesizers.relive import logged_in
 
@@ -36,7 +36,7 @@ STAGES: tuple[Mapping[str, Any], ...] = (
 )
 
 
-def confirming(ledger: Ledger, bindings: Bindings, settings: Settings) -> Flow:
+def confirming(ledger: StoredLedger, bindings: Bindings, settings: Settings) -> Flow:
     """Tests acts by trials, then pairs and labels of what was accepted; logs of a harness whose
     world is here are done again in it first. Raises `ConfigError` where nobody is named who plays
     on, or no world of the tasks can be opened here.

@@ -16,7 +16,7 @@ from synth.flows.own_flow import Settings, put_settings
 from synth.flows.proposal.survey import Survey, survey
 from synth.flows.resolve import resolve, roles_of_filters
 from synth.flows.stages.export import ExportSettings, exports_among
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.schemas import Flow, printable
 
 NAME, WHERE = "curate", "the proposed flow"
@@ -36,7 +36,7 @@ class FlowProposal(msgspec.Struct, frozen=True):
 
 
 def proposal(
-    ledger: Ledger, bindings: Bindings, settings: Settings = (), *, compare: bool = False
+    ledger: StoredLedger, bindings: Bindings, settings: Settings = (), *, compare: bool = False
 ) -> FlowProposal:
     """What to do with what a ledger holds. `settings`: in place of the proposed ones; a model for
     the role `judge` or `student` is used, so its filter is proposed with it. `compare`: comparisons
@@ -81,7 +81,7 @@ def _names_model(written: str) -> bool:
     return written.partition("=")[0].partition(".")[0] == "models"
 
 
-def doors_of(ledger: Ledger, flow: Flow) -> DoorTable:
+def doors_of(ledger: StoredLedger, flow: Flow) -> DoorTable:
     """The doors under the settings of the flow's first export of chats."""
     _, stages = resolve(flow, collect=False)
     chats = [one for _, one in exports_among(stages) if "sft" in one.kinds]

@@ -7,7 +7,7 @@ import msgspec
 
 from synth.engine.numbers import counted_noun
 from synth.flows.bindings import Bindings
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.typed import read
 from synth.ledger.views import connect
 from synth.pairs.experiments import CRITICAL_STEP, INJECTION, REPAIR, Experiment
@@ -57,7 +57,7 @@ class Survey(msgspec.Struct, frozen=True):
         yield f"accepted tests of acts: {self.tested:,}"
 
 
-def survey(ledger: Ledger, bindings: Bindings) -> Survey:
+def survey(ledger: StoredLedger, bindings: Bindings) -> Survey:
     """Looks at every trajectory once; nothing is opened or written."""
     outcomes = Counter(record["outcome"] for record in ledger.records())
     models, having = Counter[str](), Counter[str]()
@@ -100,7 +100,7 @@ def _brought(one: Trajectory) -> Iterator[str]:
         yield "with_prompt"
 
 
-def _opened(ledger: Ledger, bindings: Bindings) -> Iterator[str]:
+def _opened(ledger: StoredLedger, bindings: Bindings) -> Iterator[str]:
     """Environments of tasks that can be asked again: a check there is, and a world."""
     ids = set(ledger.task_ids())
     names = {task.env for task in ledger.tasks(ids).values() if task.check is not None}
@@ -112,7 +112,7 @@ def _opened(ledger: Ledger, bindings: Bindings) -> Iterator[str]:
         yield name
 
 
-def _tested(ledger: Ledger) -> int:
+def _tested(ledger: StoredLedger) -> int:
     with connect(ledger) as connection:
         rows = read(connection, Experiment, _TESTS, aside=SetAside())
         return sum(row.about.confirmed and not row.about.control for row in rows)

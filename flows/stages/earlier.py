@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import polars as pl
 
 from synth.engine.study.stage_context import StageContext
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 
 
 def stages_before(stage: StageContext) -> list[tuple[str, str]]:
@@ -21,7 +21,7 @@ def stages_before(stage: StageContext) -> list[tuple[str, str]]:
 
 
 def trials_by_task(
-    ledger: Ledger, synthesizers: Iterable[str] | None = None
+    ledger: StoredLedger, synthesizers: Iterable[str] | None = None
 ) -> dict[str, list[str]]:
     """Ids of the current flow's valid trajectories, of these synthesizers or of all, by task, in
     the order of their first trial: neighbours lie in the same files.

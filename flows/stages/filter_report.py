@@ -11,7 +11,7 @@ import msgspec
 from synth.engine.funnel import counted
 from synth.flows.stages.baselines import baselines
 from synth.ledger.decisions import faulted
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.typed import read
 from synth.ledger.views import LedgerConnection, connect
 from synth.schemas import Text
@@ -142,7 +142,7 @@ def _count(
 
 
 def filter_report(
-    ledger: Ledger, stage_key: str, names: Sequence[str], measured: Sequence[str]
+    ledger: StoredLedger, stage_key: str, names: Sequence[str], measured: Sequence[str]
 ) -> Mapping[str, Any]:
     """The stage's report, kind `filter`; `measured`: the filters that measure."""
     filters: dict[str, dict[str, Any]] = {

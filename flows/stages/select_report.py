@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.redactions import without_findings
 from synth.ledger.views import connect
 from synth.ledger.with_tasks import with_tasks
@@ -24,7 +24,7 @@ Parts = Iterable[tuple[bool, Traits, int]]
 _TOLD = {"refusal": "refusals", "easy task": "easy tasks", "recovery": "recoveries"}
 
 
-def sft_report(ledger: Ledger, verdicts: Verdicts) -> Mapping[str, Any]:
+def sft_report(ledger: StoredLedger, verdicts: Verdicts) -> Mapping[str, Any]:
     """Of trajectories; the composition is counted in characters of loss."""
     report = _report("sft", "successes", verdicts, _loss(ledger, verdicts))
     before, after = report["composition"].values()
@@ -78,7 +78,7 @@ def _report(of: str, unit: str, verdicts: Verdicts, parts: Parts) -> dict[str, A
     }
 
 
-def standings(ledger: Ledger) -> Standings:
+def standings(ledger: StoredLedger) -> Standings:
     """Base trials with a verdict and successes, by task."""
     sql = """SELECT task_id, (count(*), count(*) FILTER (outcome = 'success')) FROM trajectories
         WHERE synthesizer IN (SELECT unnest(?)) AND parent_id IS NULL
@@ -87,7 +87,7 @@ def standings(ledger: Ledger) -> Standings:
         return dict(connection.execute(sql, [sorted(BASE)]).fetchall())
 
 
-def _loss(ledger: Ledger, verdicts: Verdicts) -> Parts:
+def _loss(ledger: StoredLedger, verdicts: Verdicts) -> Parts:
     """How the loss (characters) lies by trait and by tool, over all that was decided on."""
     # the rows are counted as the export would write them, without what it takes out
     known, came_back = standings(ledger), recoveries(ledger)

@@ -16,7 +16,7 @@ from synth.engine.study.stage_context import StageContext
 from synth.flows.stages.earlier import trials_by_task
 from synth.flows.stages.nondeterminism import learned_fields
 from synth.flows.stages.topology_settings import installed, patterns_of_something
-from synth.ledger.ledger import Ledger, Score
+from synth.ledger.ledger import Score, StoredLedger
 from synth.ledger.storage.journal import state_folder
 from synth.ledger.typed import read
 from synth.ledger.with_tasks import batches
@@ -197,7 +197,7 @@ def _embed() -> Embed:
     return kept_sentence_encoder(state_folder())
 
 
-def masking_of(ledger: Ledger, task_id: str) -> Nondeterminism:
+def masking_of(ledger: StoredLedger, task_id: str) -> Nondeterminism:
     """What the current flow's stage masks in the answers of a task's environment; the defaults
     where no such stage ran.
     """
@@ -213,7 +213,7 @@ def masking_of(ledger: Ledger, task_id: str) -> Nondeterminism:
     return Nondeterminism()
 
 
-def _fields(ledger: Ledger, stage_key: str) -> Learned:
+def _fields(ledger: StoredLedger, stage_key: str) -> Learned:
     """The fields that a stage has learned, in one order."""
     found = read(ledger, NondeterministicField, (VOLATILE,), stage_key=stage_key)
 
@@ -224,7 +224,7 @@ def _fields(ledger: Ledger, stage_key: str) -> Learned:
 
 
 @lru_cache(maxsize=1)
-def _learned(ledger: Ledger, stage_key: str) -> Learned:
+def _learned(ledger: StoredLedger, stage_key: str) -> Learned:
     """The fields, once they are learned, for all shards: asked of the ledger once, since every
     shard makes its tables longer.
     """

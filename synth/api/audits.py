@@ -22,7 +22,7 @@ from synth.flows.flow_file import read_settings
 from synth.flows.own_flow import Settings
 from synth.flows.parts import world
 from synth.keys import refuse_literals
-from synth.ledger import Ledger as StoredLedger
+from synth.ledger import StoredLedger
 from synth.schemas import ConfigError, EnvSpec, Task
 
 AuditReport = Report

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from synth.api.opened import Ledger, stored
-from synth.ledger import Ledger as StoredLedger
+from synth.ledger import StoredLedger
 from synth.schemas import ConfigError
 from synth.text.transcript.divergence import Divergence, first_divergence
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from synth.ledger import Ledger as StoredLedger
+from synth.ledger import StoredLedger
 from synth.ledger.log.lost_shards import lost_lines
 from synth.schemas import ConfigError, Outcome, Task, Trajectory
 

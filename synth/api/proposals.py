@@ -12,7 +12,7 @@ from synth.flows.own_flow import Settings
 from synth.flows.proposal.confirming import confirming
 from synth.flows.proposal.flow import FlowProposal, doors_of, proposal
 from synth.flows.run_record import said_of_run
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.schemas import Flow
 
 
@@ -29,7 +29,7 @@ class ProposedFlow:
         """What keeps trajectories from becoming rows for supervised training as the run stands
         now, and what opens each door: after `curate`, the doors of its filters too.
         """
-        return _table(doors_of(Ledger(self.run_dir), self.flow))
+        return _table(doors_of(StoredLedger(self.run_dir), self.flow))
 
 
 def propose(
@@ -45,7 +45,7 @@ def propose(
     `ConfigError`.
     """
     url = str(run_dir)
-    ledger = Ledger(url)
+    ledger = StoredLedger(url)
     found = proposal(ledger, _bindings(ledger, url, environments), set, compare=compare)
     return ProposedFlow(url, found.flow, found.text, found)
 
@@ -53,11 +53,11 @@ def propose(
 def confirming_flow(run_dir: Path | str, set: Settings, environments: Files) -> Flow:
     """The flow that `confirm` runs. Raises `ConfigError`."""
     url = str(run_dir)
-    ledger = Ledger(url)
+    ledger = StoredLedger(url)
     return confirming(ledger, _bindings(ledger, url, environments), set)
 
 
-def _bindings(ledger: Ledger, url: str, environments: Files) -> Bindings:
+def _bindings(ledger: StoredLedger, url: str, environments: Files) -> Bindings:
     return bindings_of({**said_of_run(ledger), **said_by_files(environments)}, named_in=url)
 
 

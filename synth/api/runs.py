@@ -31,7 +31,7 @@ from synth.flows.resolve import resolve
 from synth.flows.run_folder import refuse_foreign, refuse_their_datasets, refuse_their_datasets_at
 from synth.flows.synthesize import Done, Recipe, bindings_of_flow, synthesize
 from synth.flows.work import work as working
-from synth.ledger import Ledger as StoredLedger
+from synth.ledger import StoredLedger
 from synth.ledger.storage import Storage
 from synth.schemas import ConfigError, Flow
 

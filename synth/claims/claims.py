@@ -25,7 +25,7 @@ import msgspec
 from synth.boundary import guard
 from synth.claims import workers
 from synth.claims.workers import Heartbeat, State, Worker, dead_here, forget, lives_here
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.storage import Storage
 from synth.ledger.storage.names import plain
 from synth.schemas import Plan, PlannedSlot, SynthError
@@ -87,7 +87,7 @@ class Leases:
 
     def __init__(
         self,
-        ledger: Ledger,
+        ledger: StoredLedger,
         *,
         term_s: float,
         units: Units | None = None,
@@ -251,7 +251,7 @@ class Leases:
             self._lose(worker)
 
 
-def clear_leases(ledger: Ledger, stage_key: str, plan: Plan) -> None:
+def clear_leases(ledger: StoredLedger, stage_key: str, plan: Plan) -> None:
     """Removes the claims on the work of a stage that is done, and what dead workers have left; what
     cannot be removed stays.
     """

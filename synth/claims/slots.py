@@ -181,7 +181,7 @@ class ClaimedSlots:
             del self._playing[slot_id]
 
     async def commit(self, ref: StageRef, attempts: Sequence[Trajectory]) -> list[Trajectory]:
-        """Commits what is still held of the `attempts`, as `Ledger.commit` does."""
+        """Commits what is still held of the `attempts`, as `StoredLedger.commit` does."""
         while True:
             await self.reclaim()
             kept = [attempt for attempt in attempts if attempt.slot_id in self.held]

@@ -12,7 +12,7 @@ from synth.claims import Leases, Units
 from synth.claims.slots import ClaimedSlots
 from synth.engine.budget import Breaker, Budget
 from synth.engine.progress import Progress
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.storage.journal import Journal
 from synth.rollout.episode import Host
 from synth.rollout.live_envs.parking import LiveWorlds, ParkedEnv
@@ -58,7 +58,7 @@ class Run:
     the run ends with as an error.
     """
 
-    ledger: Ledger
+    ledger: StoredLedger
     flow: Flow
     roles: Mapping[str, Role]
     open_env: OpenEnv

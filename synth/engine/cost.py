@@ -11,7 +11,7 @@ import json
 from typing import Any
 
 from synth.engine.numbers import counted_noun, short_count
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.log.manifest import Json
 from synth.ledger.storage.journal import JournaledReply, recorded
 from synth.ledger.views import LedgerConnection, connect
@@ -38,7 +38,7 @@ the same attempts.
 _TOKENS = "sum(prompt_tokens + completion_tokens)"
 
 
-def cost(ledger: Ledger) -> Json:
+def cost(ledger: StoredLedger) -> Json:
     """Sums over the view `spending`. `cost_usd` is null where the price of any call is not known;
     `known_cost_usd` holds the others.
     """
@@ -94,7 +94,7 @@ def _money(total: Json) -> str:
     return f", ${known:,.4g}{without if unpriced else ''}"
 
 
-def spent(ledger: Ledger) -> Usage:
+def spent(ledger: StoredLedger) -> Usage:
     """What all attempts in the ledger have used."""
     with connect(ledger) as connection:
         (total,) = _rows(connection, f"SELECT {_SUMS} FROM spending")
@@ -123,7 +123,7 @@ def _by_task(connection: LedgerConnection) -> Row:
     return {**found, "dearest": _rows(connection, dearest)}
 
 
-def _datasets(ledger: Ledger) -> list[tuple[str, Json]]:
+def _datasets(ledger: StoredLedger) -> list[tuple[str, Json]]:
     """The datasets of the current flow, as its export stages have reported them."""
     state = ledger.state
     reports = (state.done.get((line.stage, line.stage_key)) for line in state.stages.values())
@@ -144,7 +144,7 @@ def _per_row(name: str, dataset: Json, total: Row) -> Row:
     return found
 
 
-def _unfinished(ledger: Ledger) -> Row:
+def _unfinished(ledger: StoredLedger) -> Row:
     """Replies in the journals of this machine whose attempt is not committed: episodes that were
     interrupted.
     """

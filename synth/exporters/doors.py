@@ -27,7 +27,7 @@ from synth.exporters.registry import form_of
 from synth.exporters.tally import ExportCounts
 from synth.filters.inferred import inferred_tools
 from synth.ledger.decisions import with_decisions
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.loss_turns import turns_without_loss
 from synth.schemas import Outcome, Trajectory, Verdict, read_yaml
 
@@ -57,7 +57,7 @@ class DoorTable(msgspec.Struct, frozen=True):
     doors: tuple[Door, ...]
 
 
-def door_table(ledger: Ledger, settings: RowSettings | None = None) -> DoorTable:
+def door_table(ledger: StoredLedger, settings: RowSettings | None = None) -> DoorTable:
     """What an export of chats with these settings would leave out now, under the decisions that
     filters have made so far. The ledger's trajectories are read once, a few hundred in memory.
     """

@@ -16,7 +16,7 @@ from synth.exporters.kinds.whispered import marks_of
 from synth.exporters.notes import deciding, losses, notes, remedial_setting, why_empty
 from synth.exporters.registry import KINDS, form_of, kind_of
 from synth.exporters.tally import ExportCounts
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.schemas import ConfigError
 from synth.set_aside import UNHANDLED
 
@@ -62,7 +62,7 @@ def _silent(report: ExportReport) -> None:
 
 def export(
     kind: str,
-    ledger: Ledger,
+    ledger: StoredLedger,
     folder: DatasetFolder,
     settings: RowSettings,
     say: Spelling = as_key,
@@ -78,7 +78,7 @@ def export(
 
 def drawn(
     kind: str,
-    ledger: Ledger,
+    ledger: StoredLedger,
     settings: RowSettings,
     say: Spelling = as_key,
     unfinished: str | None = None,

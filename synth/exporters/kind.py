@@ -15,7 +15,7 @@ from synth.text.transcript.message_texts import Change
 
 if TYPE_CHECKING:
     from synth.exporters.tally import ExportCounts
-    from synth.ledger.ledger import Ledger
+    from synth.ledger.ledger import StoredLedger
 
 Unroll = Literal["whole", "context", "per_turn", "auto"]
 """One row per trajectory; one per run of trained turns, with what stands before them in the prompt
@@ -119,7 +119,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     texts: Callable[[Any, Form, Change], Any]
-    rows: "Callable[[Ledger, ExportCounts], Iterator[Any]]"
+    rows: "Callable[[StoredLedger, ExportCounts], Iterator[Any]]"
     counts: "Callable[[Any, ExportCounts], Mapping[str, int]]"
     content: Callable[[Any], object]
     rule: KindRule = CHATS

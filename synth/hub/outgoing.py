@@ -11,7 +11,7 @@ import msgspec
 
 from synth.ledger.decisions import seen_by
 from synth.ledger.flow_scan import SECRETS, FlowScan
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.schemas import ConfigError
 from synth.text.redaction.findings import REDACTED, found_in
 from synth.text.secrets.finder import GROUPS, Finder
@@ -38,7 +38,7 @@ class Searched(msgspec.Struct, frozen=True):
         return self.settings is not None and self.unseen == 0
 
 
-def searched(ledger: Ledger) -> Searched:
+def searched(ledger: StoredLedger) -> Searched:
     """Asks the ledger."""
     return Searched(*seen_by(ledger, SECRETS, REDACTED), FlowScan(ledger).settings)
 

@@ -23,7 +23,7 @@ from synth.hub.row_facts import RowFacts, row_facts
 from synth.hub.source import found
 from synth.ledger.decisions import with_decisions
 from synth.ledger.flow_scan import FlowScan
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.schemas import content_hash
 from synth.set_aside import SetAside
 from synth.text.redaction.edits import Mark, without
@@ -48,7 +48,7 @@ class PreparedUpload(msgspec.Struct, frozen=True):
 
 
 def prepare(
-    ledger: Ledger, wanted: PublishRequest, aside: Path, token: str | None = None
+    ledger: StoredLedger, wanted: PublishRequest, aside: Path, token: str | None = None
 ) -> PreparedUpload:
     """Raises `ConfigError` for datasets that do not stand, benchmarks and held-out tasks unasked,
     and anything secret or personal.
@@ -115,7 +115,7 @@ def _sent(rows: int, schema: Any, files: Sequence[File]) -> Sent:
     return Sent(rows, size, schema, {file.path: file.sha256 for file in files})
 
 
-def _without_names(text: str, ledger: Ledger) -> str:
+def _without_names(text: str, ledger: StoredLedger) -> str:
     """The card, where names of models, policies and worlds stand as rows have them: with marks for
     what is secret in them.
 
@@ -142,7 +142,7 @@ def _shown(facts: dict[str, RowFacts]) -> Sequence[str]:
 
 
 def traces(
-    ledger: Ledger, identities: Iterable[str], most: int, aside: SetAside
+    ledger: StoredLedger, identities: Iterable[str], most: int, aside: SetAside
 ) -> tuple[File, ...]:
     """JSON lines of at most `most` of the trajectories, a file each: the first in the order of
     their hashes, redacted as rows are.

@@ -15,7 +15,7 @@ from synth.exporters.registry import kind_of
 from synth.hub.row_facts import RowFacts
 from synth.hub.source import Config
 from synth.ledger.decisions import CHUNK, decision_order, verdicts_on, with_verdicts
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.views import connect
 from synth.schemas import ConfigError
 from synth.set_aside import SetAside
@@ -87,7 +87,7 @@ class PublishRequest(msgspec.Struct, frozen=True):
 
 
 def require_released(
-    ledger: Ledger, config: Config, facts: RowFacts, wanted: PublishRequest
+    ledger: StoredLedger, config: Config, facts: RowFacts, wanted: PublishRequest
 ) -> None:
     """Raises `ConfigError` where rows descend from what may not leave: under the export's settings,
     but benchmarks and held-out tasks only where the publication was told so itself.
@@ -114,7 +114,7 @@ def require_released(
 
 
 def _refused(
-    ledger: Ledger, config: Config, identities: Sequence[str], wanted: PublishRequest
+    ledger: StoredLedger, config: Config, identities: Sequence[str], wanted: PublishRequest
 ) -> dict[str, ReleaseRefusal]:
     """By trajectory or task. Who wrote a labelled turn is the export's to know, not asked here."""
     kind = kind_of(config.kind).rule

@@ -14,7 +14,7 @@ from synth.hub.publishing import PreparedUpload
 from synth.hub.push import Pushed, push
 from synth.hub.readback import require_equal
 from synth.hub.released import PublishRequest
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.storage.journal import state_folder
 from synth.schemas import ConfigError, content_hash
 
@@ -26,7 +26,7 @@ class Begun(msgspec.Struct, frozen=True):
     digest: str
 
 
-def note(ledger: Ledger, begun: Begun) -> None:
+def note(ledger: StoredLedger, begun: Begun) -> None:
     """Written before anything is sent. Raises `ConfigError` where it cannot be."""
     path = _path(ledger, begun.wanted.repo)
     try:
@@ -41,7 +41,7 @@ def note(ledger: Ledger, begun: Begun) -> None:
         ) from error
 
 
-def noted(ledger: Ledger, repo: str) -> Begun:
+def noted(ledger: StoredLedger, repo: str) -> Begun:
     """What was begun. Raises `ConfigError` where nothing was, or all of it is done."""
     try:
         return msgspec.json.decode(_path(ledger, repo).read_bytes(), type=Begun)
@@ -52,12 +52,12 @@ def noted(ledger: Ledger, repo: str) -> Begun:
         ) from error
 
 
-def done(ledger: Ledger, repo: str) -> None:
+def done(ledger: StoredLedger, repo: str) -> None:
     """It is whole."""
     _path(ledger, repo).unlink(missing_ok=True)
 
 
-def _path(ledger: Ledger, repo: str) -> Path:
+def _path(ledger: StoredLedger, repo: str) -> Path:
     return state_folder() / "publish" / ledger.state.run_id / f"{content_hash([repo])}.json"
 
 
@@ -87,7 +87,7 @@ def hub_of(repo: str, token: str, say: Callable[[str], None]) -> tuple[Hub, str]
 
 
 def send(
-    ledger: Ledger,
+    ledger: StoredLedger,
     hub: Hub,
     wanted: PublishRequest,
     prepared: PreparedUpload,

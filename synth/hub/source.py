@@ -14,7 +14,7 @@ from synth.exporters.folder.in_run import of_others, overwriting
 from synth.exporters.kinds.skills import SKILLS
 from synth.exporters.registry import KINDS
 from synth.ledger.atomic_write import dataset_fault
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.storage import Storage
 from synth.ledger.storage.names import plain
 from synth.report.sections.funnel import reports
@@ -59,7 +59,7 @@ class HubFound(msgspec.Struct, frozen=True):
     left_out: tuple[str, ...]
 
 
-def found(ledger: Ledger, kinds: Sequence[str], aside: Path) -> HubFound:
+def found(ledger: StoredLedger, kinds: Sequence[str], aside: Path) -> HubFound:
     """The datasets of the run, those of `kinds` (kinds or names of folders) where any are named.
 
     Shards that lie on an object store are copied to `aside`. Raises `ConfigError` where there are
@@ -108,7 +108,7 @@ def found(ledger: Ledger, kinds: Sequence[str], aside: Path) -> HubFound:
     return HubFound(tuple(configs), tuple(left_out))
 
 
-def _reported(ledger: Ledger) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+def _reported(ledger: StoredLedger) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     """(folder's name, the stage that wrote it, its report)."""
     for stage, report in reports(ledger).items():
         if report["kind"] == "export":
@@ -122,7 +122,7 @@ def _reported(ledger: Ledger) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
 
 
 def _config(
-    ledger: Ledger, name: str, stage: str, report: Mapping[str, Any], aside: Path
+    ledger: StoredLedger, name: str, stage: str, report: Mapping[str, Any], aside: Path
 ) -> Config | None:
     url = ledger.storage.path(report["path"])
     problem = why_to_write(url, ledger.state.stages[stage].stage_key)

@@ -18,7 +18,7 @@ from synth.importers.labelling.scores import PREFIX, ScoreVerdicts
 from synth.importers.load import Opened, entries_of, opened
 from synth.importers.records import WHOLE, Entry, Format, Imported, ImportSettings, Rejection
 from synth.importers.tally import ImportTally
-from synth.ledger.ledger import Ledger, StageRef
+from synth.ledger.ledger import StageRef, StoredLedger
 from synth.ledger.log.manifest import ImportedFile, ImportLine
 from synth.ledger.log.state import IMPORT
 from synth.ledger.tables.row_validation import ended_line
@@ -51,7 +51,7 @@ class Import:
         self._wrote = False
         self._whole = Gathered()
         self._files: list[ImportedFile] = []
-        self.ledger = Ledger(run, may_be_empty=True)
+        self.ledger = StoredLedger(run, may_be_empty=True)
         self.tally = self._whole.tally
         if labels is not None:
             self.tally.labels = labels.matches
@@ -223,7 +223,7 @@ def _labelled(entries: Iterable[Entry], labels: Labels | None) -> Iterator[Entry
         yield labels.on(entry) if labels and isinstance(entry, Imported) else entry
 
 
-def _refuse_own(ledger: Ledger, sources: Sequence[Path]) -> None:
+def _refuse_own(ledger: StoredLedger, sources: Sequence[Path]) -> None:
     """Raises `ConfigError` where the run lies in a source: its own files would be read."""
     if not ledger.storage.local:
         return

@@ -2,6 +2,6 @@
 nothing is overwritten.
 """
 
-from synth.ledger.ledger import Decision, Ledger, Score, StageRef
+from synth.ledger.ledger import Decision, Score, StageRef, StoredLedger
 
-__all__ = ["Decision", "Ledger", "Score", "StageRef"]
+__all__ = ["Decision", "Score", "StageRef", "StoredLedger"]

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from synth.ledger.ledger import Ledger, StageRef
+from synth.ledger.ledger import StageRef, StoredLedger
 from synth.ledger.log.manifest import WrittenFile, WrittenLine
 from synth.ledger.log.verify_written import CARD, fault
 from synth.schemas import SynthError
@@ -30,7 +30,7 @@ def written_file(content: bytes | Path) -> WrittenFile:
 
 
 def write_named(
-    ledger: Ledger, name: str, made: Callable[[], bytes | Path], ref: StageRef = NO_STAGE
+    ledger: StoredLedger, name: str, made: Callable[[], bytes | Path], ref: StageRef = NO_STAGE
 ) -> None:
     """Names a file's content in the manifest and puts it in its place, unless both are so; a reader
     sees the old file or the new one.
@@ -54,7 +54,7 @@ def write_named(
     )
 
 
-def dataset_fault(ledger: Ledger, folder: str, *, card: bool) -> str | None:
+def dataset_fault(ledger: StoredLedger, folder: str, *, card: bool) -> str | None:
     """One line for a dataset of this run that does not stand as the manifest names it; without
     `card`, its card may have been edited.
     """

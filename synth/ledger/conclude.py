@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from synth.ledger.ledger import Decision, Ledger, Score, StageRef
+from synth.ledger.ledger import Decision, Score, StageRef, StoredLedger
 from synth.ledger.log.stage_keys import conclusion
 from synth.schemas import content_hash
 
 
 def finalize_labels(
-    ledger: Ledger,
+    ledger: StoredLedger,
     ref: StageRef,
     *,
     scores: Sequence[Score] = (),

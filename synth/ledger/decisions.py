@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 
 import msgspec
 
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.redactions import of_chunk
 from synth.ledger.views import LedgerConnection, connect
 from synth.ledger.with_tasks import batches
@@ -40,7 +40,7 @@ Order = Callable[[str, str], tuple[int, int, str]]
 
 
 def with_decisions(
-    ledger: Ledger, aside: SetAside, among: Collection[str] | None = None
+    ledger: StoredLedger, aside: SetAside, among: Collection[str] | None = None
 ) -> Iterator[tuple[Trajectory, Mapping[str, Verdict]]]:
     """The current flow's valid trajectories in ledger order, redacted where a filter found secrets,
     each with its verdicts by filter; `among`: of these only.
@@ -56,7 +56,7 @@ def with_decisions(
             yield from with_verdicts(connection, chunk, order, aside)
 
 
-def decision_order(ledger: Ledger) -> Order:
+def decision_order(ledger: StoredLedger) -> Order:
     """What to sort decisions by (stage and filter): as the flow has its stages and a stage its
     filters, then by name.
 
@@ -126,7 +126,7 @@ def faulted(connection: LedgerConnection, stage_key: str, filters: Sequence[str]
     return int(count)
 
 
-def seen_by(ledger: Ledger, name: str, reason: str) -> tuple[int, int, int]:
+def seen_by(ledger: StoredLedger, name: str, reason: str) -> tuple[int, int, int]:
     """The current flow's valid trajectories, those of them that a filter has not decided on, and
     its decisions for one reason.
     """

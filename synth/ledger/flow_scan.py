@@ -5,7 +5,7 @@ that nobody has tried.
 from collections.abc import Mapping
 from typing import Any
 
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.schemas import Task, Trajectory, Verdict
 from synth.text.redaction.findings import REDACTED, redacted, shared_scan
 from synth.text.redaction.lawful import require_lawful
@@ -18,7 +18,7 @@ class FlowScan:
     the ledger does not tell them.
     """
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: StoredLedger) -> None:
         lines = [
             line.settings[SECRETS]
             for line in ledger.state.stages.values()

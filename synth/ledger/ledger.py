@@ -74,7 +74,7 @@ class Decision(msgspec.Struct, frozen=True):
     detail: Json | None = None
 
 
-class Ledger:
+class StoredLedger:
     """A run directory, open. `state` is what the manifest said when it was last read (`refresh`).
 
     With `may_be_empty` nothing is written before the first commit, which is then one of imported

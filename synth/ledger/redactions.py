@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from synth.ledger.flow_scan import FlowScan
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.views import LedgerConnection, connect
 from synth.ledger.with_tasks import batches, with_tasks
 from synth.schemas import RowError, Task, Trajectory
@@ -88,7 +88,7 @@ def scanned(connection: LedgerConnection) -> bool:
 
 
 def without_findings(
-    ledger: Ledger, trajectories: Iterable[Trajectory], aside: SetAside
+    ledger: StoredLedger, trajectories: Iterable[Trajectory], aside: SetAside
 ) -> Iterator[Trajectory]:
     """Each trajectory, redacted by the current flow's decisions; a few hundred in memory at a
     time.
@@ -113,7 +113,7 @@ def of_chunk(
 
 
 def tasks_without_findings(
-    ledger: Ledger, tasks: Mapping[str, Task], aside: SetAside, *, played: bool = False
+    ledger: StoredLedger, tasks: Mapping[str, Task], aside: SetAside, *, played: bool = False
 ) -> dict[str, Task]:
     """Tasks by id, redacted by the decisions on any trial of them, and as the flow's filter would,
     were it shown tasks.
@@ -143,7 +143,7 @@ def tasks_without_findings(
 
 
 def with_redacted_tasks(
-    ledger: Ledger, trajectories: Iterable[Trajectory], aside: SetAside
+    ledger: StoredLedger, trajectories: Iterable[Trajectory], aside: SetAside
 ) -> Iterator[tuple[Trajectory, Task | None]]:
     """As `with_tasks`, for what leaves the machine: each trajectory as given, and its task
     redacted.
@@ -159,7 +159,7 @@ def with_redacted_tasks(
                 yield trajectory, None if task is None else clean[task.task_id]
 
 
-def found_values(ledger: Ledger, identities: set[str]) -> dict[str, dict[str, str]]:
+def found_values(ledger: StoredLedger, identities: set[str]) -> dict[str, dict[str, str]]:
     """By trajectory: each value that the current flow's decisions take out of it, and what stands
     there instead.
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import duckdb
 
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.memory_database import quoted
 from synth.ledger.tables import TABLES
 from synth.ledger.views import Views
@@ -22,7 +22,7 @@ _EXPLAIN = re.compile(r"\s*EXPLAIN\s+(?:ANALYZE\s+)?(?:\([^()]*\)\s*)?", re.IGNO
 _READS = {"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"}
 
 
-def query(ledger: Ledger, sql: str) -> "duckdb.DuckDBPyConnection":
+def query(ledger: StoredLedger, sql: str) -> "duckdb.DuckDBPyConnection":
     """Asks one question over the views; what it returns gives the rows. Raises `ConfigError` for
     what is no question, `DamagedError`.
 
@@ -32,7 +32,7 @@ def query(ledger: Ledger, sql: str) -> "duckdb.DuckDBPyConnection":
     return answered(connection, lambda: connection.execute(_one_question(connection, sql)))
 
 
-def relation(ledger: Ledger, sql: str) -> "duckdb.DuckDBPyRelation":
+def relation(ledger: StoredLedger, sql: str) -> "duckdb.DuckDBPyRelation":
     """The same as a relation, whose rows are computed as they are fetched: `.pl()`, `.df()`,
     `.arrow()`, `.fetchall()`.
     """
@@ -40,7 +40,7 @@ def relation(ledger: Ledger, sql: str) -> "duckdb.DuckDBPyRelation":
     return answered(connection, lambda: connection.sql(_one_question(connection, sql)))
 
 
-def _reading_only(ledger: Ledger) -> "duckdb.DuckDBPyConnection":
+def _reading_only(ledger: StoredLedger) -> "duckdb.DuckDBPyConnection":
     """A database of its own over all views, which reads this run's files, writes none, and cannot
     be told otherwise.
     """

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 import msgspec
 import pyarrow as pa
 
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.tables.evidence import HELD_BY
 from synth.ledger.views import LedgerConnection, connect
 from synth.schemas import METRICS
@@ -22,7 +22,7 @@ _SORTED = ("subject_id", "metric", "turn", "value", "detail")
 """What rows are sorted by; what is missing comes last."""
 AT_ONCE = 500
 """Rows in memory."""
-_HELD: WeakKeyDictionary[Ledger, dict[str, frozenset[str]]] = WeakKeyDictionary()
+_HELD: WeakKeyDictionary[StoredLedger, dict[str, frozenset[str]]] = WeakKeyDictionary()
 """By ledger and file, whose rows it holds."""
 
 
@@ -38,7 +38,7 @@ class Read(msgspec.Struct, Generic[T], frozen=True):
 
 
 def read(
-    ledger: Ledger | LedgerConnection,
+    ledger: StoredLedger | LedgerConnection,
     kind: type[T],
     metrics: Sequence[str] | None = None,
     *,
@@ -72,7 +72,7 @@ def read(
     order = ", ".join((*_SORTED, "stage_key"))
     decode = msgspec.json.Decoder(kind).decode
 
-    with connect(ledger) if isinstance(ledger, Ledger) else ledger.cursor() as connection:
+    with connect(ledger) if isinstance(ledger, StoredLedger) else ledger.cursor() as connection:
         if places is not None:
             names, at = pa.array(places, pa.string()), pa.array(places.values(), pa.int64())
             connection.register("places", pa.table({"subject_id": names, "place": at}))
@@ -93,7 +93,7 @@ def read(
 
 
 def committed(
-    ledger: Ledger, stage_key: str, kind: type[T], metrics: Collection[str]
+    ledger: StoredLedger, stage_key: str, kind: type[T], metrics: Collection[str]
 ) -> Iterator[Read[T]]:
     """Rows under a stage's key, in the order of their commits."""
     decode = msgspec.json.Decoder(kind).decode
@@ -105,7 +105,7 @@ def committed(
 
 
 def of_subjects(
-    ledger: Ledger, stage_key: str, kind: type[T], subjects: Collection[str]
+    ledger: StoredLedger, stage_key: str, kind: type[T], subjects: Collection[str]
 ) -> list[Read[T]]:
     """Rows of these subjects under a stage's key, sorted as those of `read`.
 
@@ -126,6 +126,6 @@ def of_subjects(
     return [Read(about=decode(row.pop("detail") or "{}"), **row) for row in found]
 
 
-def labels(ledger: Ledger, kind: type[T]) -> Iterator[Read[T]]:
+def labels(ledger: StoredLedger, kind: type[T]) -> Iterator[Read[T]]:
     """The current flow's labels of a kind."""
     return read(ledger, kind, METRICS[kind])

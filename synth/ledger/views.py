@@ -13,7 +13,7 @@ import duckdb
 import pyarrow as pa
 
 from synth.ledger.derived_views import DERIVED
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.log.manifest import ShardLine
 from synth.ledger.memory_database import Catalog, opened, quoted
 from synth.ledger.tables import TABLES
@@ -50,7 +50,7 @@ class Views:
     their own.
     """
 
-    def __init__(self, ledger: Ledger, *, apart: bool = False) -> None:
+    def __init__(self, ledger: StoredLedger, *, apart: bool = False) -> None:
         state = ledger.state
         self.lines = state.lines
         self._storage, self._files = ledger.storage, ledger.files
@@ -189,15 +189,15 @@ class LedgerConnection:
         self.close()
 
 
-_KEPT: "weakref.WeakKeyDictionary[Ledger, Views]" = weakref.WeakKeyDictionary()
-_APART: "weakref.WeakKeyDictionary[Ledger, Views]" = weakref.WeakKeyDictionary()
+_KEPT: "weakref.WeakKeyDictionary[StoredLedger, Views]" = weakref.WeakKeyDictionary()
+_APART: "weakref.WeakKeyDictionary[StoredLedger, Views]" = weakref.WeakKeyDictionary()
 _KEEPING = RLock()
 # before the interpreter takes DuckDB's binding apart, which lists what is left as leaked
 atexit.register(_KEPT.clear)
 atexit.register(_APART.clear)
 
 
-def connect(ledger: Ledger, *, apart: bool = False) -> LedgerConnection:
+def connect(ledger: StoredLedger, *, apart: bool = False) -> LedgerConnection:
     """A connection with the views over a ledger as it stands now; they are kept until it grows.
     Frames are asked `apart`: they may be collected when the views are not kept any more.
 

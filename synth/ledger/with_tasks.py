@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.schemas import Task, Trajectory
 
 T = TypeVar("T")
@@ -30,7 +30,7 @@ def batches(
 
 
 def with_tasks(
-    ledger: Ledger, trajectories: Iterable[Trajectory], *, every: bool = False
+    ledger: StoredLedger, trajectories: Iterable[Trajectory], *, every: bool = False
 ) -> Iterator[tuple[Trajectory, Task | None]]:
     """Each trajectory with its task of the current flow, or of `every` flow that ran here; None
     where the ledger has none.

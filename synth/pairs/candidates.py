@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from synth.datasets.release import Why, first
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.loss_turns import characters
 from synth.pairs.experiments import CRITICAL_STEP, INJECTION, REFLECTION, REPAIR, bar
 from synth.pairs.labels import PairReport, PairRow, PairSettings
@@ -61,7 +61,9 @@ class DrawnPair(msgspec.Struct, frozen=True):
         return self.prompt, self.chosen.trajectory, self.rejected.trajectory
 
 
-def candidates(ledger: Ledger, settings: PairSettings, report: PairReport) -> Iterator[PairRow]:
+def candidates(
+    ledger: StoredLedger, settings: PairSettings, report: PairReport
+) -> Iterator[PairRow]:
     """All pairs with evidence, counted in `report.candidates`; what is no pair is counted too."""
     make = partial(_made, settings=settings)
     rows: Iterator[PairRow] = made_at_scenes(ledger, tuple(_FAMILIES), report, _drawn, make)

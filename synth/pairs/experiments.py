@@ -10,7 +10,7 @@ from itertools import groupby
 
 import msgspec
 
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.typed import read
 from synth.ledger.views import LedgerConnection
 from synth.schemas import Ranked, RowEvidence, Trajectory, Turn, given
@@ -100,7 +100,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def experiments(
-    ledger: Ledger, connection: LedgerConnection, metrics: Sequence[str], aside: SetAside
+    ledger: StoredLedger, connection: LedgerConnection, metrics: Sequence[str], aside: SetAside
 ) -> Iterator[list[Experiment]]:
     """All rows of these metrics about one turn of one trajectory, state after state, those of one
     shard of trajectories side by side; `aside`: rows that cannot be read.

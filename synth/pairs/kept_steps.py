@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from synth.datasets.release import LABELLED_TURNS, Lineage, may_leave
 from synth.ledger.decisions import with_decisions
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.loss_turns import EVIDENCE
 from synth.pairs.labels import LabelSettings
 from synth.pairs.step_labels import StepRow, own_writes
@@ -16,7 +16,7 @@ PASSED = "passed_check"
 """The rule of such a step: the check that blames writes passed its trial."""
 
 
-def kept_steps(ledger: Ledger, settings: LabelSettings) -> Iterator[StepRow]:
+def kept_steps(ledger: StoredLedger, settings: LabelSettings) -> Iterator[StepRow]:
     """E2, true: the policy's own effectful calls that changed something, of trials that passed."""
     for trajectory, verdicts in with_decisions(ledger, SetAside()):
         passed = trajectory.check_result is not None and trajectory.outcome is Outcome.SUCCESS

@@ -15,7 +15,7 @@ import polars as pl
 from msgspec.structs import replace
 
 from synth.datasets.release import Why
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.views import connect
 from synth.pairs.experiments import CRITICAL_STEP, INJECTION, REPAIR, STEP_VALUE, bar
 from synth.pairs.labels import KtoReport, LabelSettings, TurnRow
@@ -67,7 +67,7 @@ class PassRates(msgspec.Struct, frozen=True):
 
 
 def kto_labels(
-    ledger: Ledger, settings: LabelSettings | None = None, report: KtoReport | None = None
+    ledger: StoredLedger, settings: LabelSettings | None = None, report: KtoReport | None = None
 ) -> Iterator[KtoRow]:
     """The labels to train on; `report` is whole before the first is given. The ledger is read
     twice, hundred states in memory at a time.
@@ -146,7 +146,7 @@ def _beside() -> pl.Expr:
 
 
 def _labels(
-    ledger: Ledger, settings: LabelSettings, known: PassRates, report: KtoReport
+    ledger: StoredLedger, settings: LabelSettings, known: PassRates, report: KtoReport
 ) -> Iterator[Act]:
     """Every label that the tests allow, each with the digests of its prompt and act."""
     make = partial(_made, settings=settings, known=known)

@@ -9,7 +9,7 @@ in memory at a time.
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.pairs.candidates import candidates
 from synth.pairs.labels import LengthBalance, PairReport, PairRow, PairSettings
 from synth.schemas import Authorship, PairFamily, PairLabel
@@ -27,7 +27,7 @@ smallest stands.
 
 
 def preference_pairs(
-    ledger: Ledger, settings: PairSettings | None = None, report: PairReport | None = None
+    ledger: StoredLedger, settings: PairSettings | None = None, report: PairReport | None = None
 ) -> Iterator[PairRow]:
     """The pairs to train on, in the ledger's order; `report` is whole before the first of them is
     given.

@@ -12,7 +12,7 @@ import msgspec
 from synth.datasets.release import LABELLED_TURNS, LeftOut, Lineage, ReleaseRefusal, Why, may_leave
 from synth.ledger.decisions import decision_order, has_decided, with_verdicts
 from synth.ledger.flow_scan import SECRETS, FlowScan
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.views import LedgerConnection, connect
 from synth.pairs.experiments import (
     INJECTION,
@@ -119,7 +119,7 @@ class Scene(msgspec.Struct, frozen=True):
         return _with_turn(self.trajectories, identity, self.turn)
 
 
-def scenes(ledger: Ledger, metrics: Sequence[str], report: LeftOut) -> Iterator[Scene]:
+def scenes(ledger: StoredLedger, metrics: Sequence[str], report: LeftOut) -> Iterator[Scene]:
     """Every state with such rows whose trajectory is there; trajectories as they may leave the
     machine, secrets taken out, and those that cannot be left out.
     """
@@ -170,7 +170,7 @@ def _with_one_success(
 
 
 def made_at_scenes(
-    ledger: Ledger,
+    ledger: StoredLedger,
     metrics: Sequence[str],
     report: LeftOut,
     find: Callable[[Scene], Iterable[F]],
@@ -187,7 +187,7 @@ def made_at_scenes(
 
 
 def _released(
-    ledger: Ledger,
+    ledger: StoredLedger,
     connection: LedgerConnection,
     read: Sequence[Trajectory],
     tasks: Mapping[str, Task],

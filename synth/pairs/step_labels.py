@@ -12,7 +12,7 @@ import polars as pl
 
 from synth.datasets.release import LABELLED_TURNS, Lineage, Why, may_leave
 from synth.ledger.decisions import with_decisions
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.loss_turns import EVIDENCE
 from synth.pairs.experiments import CRITICAL_STEP, INJECTION, REPAIR, STEP_VALUE
 from synth.pairs.labels import LabelSettings, StepReport, TurnRow
@@ -107,7 +107,7 @@ StepRow = TurnRow[PrmLabel]
 
 
 def step_labels(
-    ledger: Ledger, settings: LabelSettings | None = None, report: StepReport | None = None
+    ledger: StoredLedger, settings: LabelSettings | None = None, report: StepReport | None = None
 ) -> Iterator[StepRow]:
     """E1 (counted continuations), E2 (what the check blames), E3 (statistics, only with
     `include_statistical`); `report` fills meanwhile.
@@ -128,7 +128,7 @@ def step_labels(
 
 
 def _interventional(
-    ledger: Ledger, settings: LabelSettings, report: StepReport
+    ledger: StoredLedger, settings: LabelSettings, report: StepReport
 ) -> Iterator[StepRow]:
     """E1: acts at tested states, each once, with the counts of their continuations."""
     for scene in scenes(ledger, (*_TESTS, STEP_VALUE), report):
@@ -165,7 +165,9 @@ def _acts(scene: Scene) -> Iterator[PairAct]:
     yield from (act for act in acts if act.q is not None or act.good is not None)
 
 
-def _observed(ledger: Ledger, settings: LabelSettings, report: StepReport) -> Iterator[StepRow]:
+def _observed(
+    ledger: StoredLedger, settings: LabelSettings, report: StepReport
+) -> Iterator[StepRow]:
     """Labels of trajectories as they stand: by the check, and by statistics where these are asked
     for.
     """
@@ -202,7 +204,7 @@ def _gold(trajectory: Trajectory, report: StepReport) -> Iterator[Told]:
             yield found.turn, told
 
 
-def _statistics(ledger: Ledger) -> dict[str, list[Told]]:
+def _statistics(ledger: StoredLedger) -> dict[str, list[Told]]:
     """By trajectory."""
     # rows of the current flow, without the JSON that people read
     measured = (

@@ -15,7 +15,7 @@ from itertools import chain
 import msgspec
 from msgspec.structs import replace
 
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.pairs.kept_steps import kept_steps
 from synth.pairs.labels import LabelSettings, StepReport
 from synth.pairs.step_labels import StepRow, step_labels
@@ -47,7 +47,7 @@ class HardLabel(msgspec.Struct, frozen=True):
 
 
 def paired_steps(
-    ledger: Ledger, settings: LabelSettings | None = None, report: StepReport | None = None
+    ledger: StoredLedger, settings: LabelSettings | None = None, report: StepReport | None = None
 ) -> Iterator[StepRow]:
     """The step labels (`step_labels`), hard ones in pairs; `report` is whole at the end.
 
@@ -82,7 +82,7 @@ def _count(report: StepReport, row: StepRow, by: int) -> None:
 
 
 def _rows(
-    ledger: Ledger, settings: LabelSettings, report: StepReport, blamed: frozenset[str]
+    ledger: StoredLedger, settings: LabelSettings, report: StepReport, blamed: frozenset[str]
 ) -> Iterator[tuple[int, StepRow]]:
     """All labels with their places, then those that are wanted as partners alone, whose places are
     below 0.
@@ -92,7 +92,9 @@ def _rows(
         yield -1 - at, row
 
 
-def _partners(ledger: Ledger, settings: LabelSettings, blamed: frozenset[str]) -> Iterator[StepRow]:
+def _partners(
+    ledger: StoredLedger, settings: LabelSettings, blamed: frozenset[str]
+) -> Iterator[StepRow]:
     """Writes of passed trials by tools that are blamed elsewhere."""
     return (row for row in kept_steps(ledger, settings) if _tools(row) in blamed)
 

@@ -5,7 +5,7 @@ somebody who had looked at gold.
 from collections.abc import Iterator
 
 from synth.engine.numbers import counted_noun
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.views import connect
 
 _SQL = """
@@ -15,7 +15,7 @@ FROM trajectories
 """
 
 
-def notices(ledger: Ledger) -> Iterator[str]:
+def notices(ledger: StoredLedger) -> Iterator[str]:
     """A line for each, counted in the rows of the current flow."""
     with connect(ledger) as connection:
         ((every, scripted, mixed, informed),) = connection.execute(_SQL).fetchall()

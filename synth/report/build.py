@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from synth.boundary import imported
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.report.authorship import notices
 from synth.report.browser.packing import pack
 from synth.report.browser.page_files import script, style
@@ -23,7 +23,7 @@ _AT_ONCE = 1 << 20
 
 
 def report(
-    ledger: Ledger,
+    ledger: StoredLedger,
     command: str,
     rendered: Rendered = lambda name: None,
     *,
@@ -34,7 +34,7 @@ def report(
 
 
 def pieces(
-    ledger: Ledger,
+    ledger: StoredLedger,
     command: str,
     rendered: Rendered = lambda name: None,
     *,

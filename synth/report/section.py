@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.views import LedgerConnection
 from synth.report.browser.stand_ins import StandIns
 from synth.schemas import in_html
@@ -35,7 +35,7 @@ class Section(msgspec.Struct, frozen=True):
     """
 
     title: str
-    render: Callable[[Ledger, StandIns], str | None]
+    render: Callable[[StoredLedger, StandIns], str | None]
 
 
 def asked(connection: LedgerConnection, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:

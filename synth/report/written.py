@@ -6,13 +6,13 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 from synth.ledger.atomic_write import NO_STAGE, write_named
-from synth.ledger.ledger import Ledger, StageRef
+from synth.ledger.ledger import StageRef, StoredLedger
 from synth.ledger.storage.errors import access_error
 
 PAGE = "report.html"
 
 
-def write_page(ledger: Ledger, pieces: Iterable[str], ref: StageRef = NO_STAGE) -> None:
+def write_page(ledger: StoredLedger, pieces: Iterable[str], ref: StageRef = NO_STAGE) -> None:
     """Writes RUN/report.html, named by a line of the manifest. Raises `SynthError` where it
     cannot.
     """

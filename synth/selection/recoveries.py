@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.typed import read
 from synth.schemas import AttributionLabel, Potentials, given
 from synth.topology.trajectory_measures import Excursion
@@ -70,7 +70,7 @@ class Recoveries(msgspec.Struct, frozen=True):
         return self.masks.get(identity, {})
 
 
-def recoveries(ledger: Ledger) -> Recoveries:
+def recoveries(ledger: StoredLedger) -> Recoveries:
     """Those of the current flow."""
     came_back = {
         (row.subject_id, row.stage_key): row.about.excursions

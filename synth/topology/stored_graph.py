@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.tables.graph_rows import Edge, Node
 from synth.ledger.views import LedgerConnection, connect
 from synth.schemas import SPACING, ConfigError, ToolCall, ascii_json, printable
@@ -39,7 +39,7 @@ class GraphRows(msgspec.Struct, frozen=True):
     others: Sequence[tuple[str, int]] = ()
 
 
-def graph_rows(ledger: Ledger, task: str, population: str | None = None) -> GraphRows:
+def graph_rows(ledger: StoredLedger, task: str, population: str | None = None) -> GraphRows:
     """Of a task named by the beginning of its id, and of the population with the most trials, or
     the one named.
 

@@ -11,7 +11,7 @@ import msgspec
 
 from synth.engine.study.shard import ASKED_AT_ONCE, ShardContext, Unfit, UnitResult
 from synth.engine.study.stage_context import StageContext
-from synth.ledger.ledger import Ledger, Score
+from synth.ledger.ledger import Score, StoredLedger
 from synth.ledger.typed import Read, read
 from synth.rollout.episode import EpisodeSpec
 from synth.rollout.slots import RETRIED_BY_A_RERUN
@@ -70,7 +70,7 @@ def stored_chains(
     return StoredChains(found, sorted(retries))
 
 
-def recorded(ledger: Ledger, keys: Collection[str]) -> StoredReflections:
+def recorded(ledger: StoredLedger, keys: Collection[str]) -> StoredReflections:
     """The reflections that the ledger has of these chains."""
     found: dict[tuple[str, int], Read[RetryLabel]] = {}
     for row in read(ledger, RetryLabel, (REFLECTION,), having=("key", list(keys)), every=True):
@@ -81,7 +81,7 @@ def recorded(ledger: Ledger, keys: Collection[str]) -> StoredReflections:
     return found
 
 
-def rows_of(ledger: Ledger, row: Read[ChainEnd], metrics: Sequence[str]) -> list[Score]:
+def rows_of(ledger: StoredLedger, row: Read[ChainEnd], metrics: Sequence[str]) -> list[Score]:
     """Copies the rows of a chain from the stage key that has settled it."""
     having = ("key", [row.about.key])
     found = read(ledger, dict[str, Any], metrics, stage_key=row.stage_key, having=having)

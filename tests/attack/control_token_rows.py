@@ -12,7 +12,7 @@ from synth.exporters.form import Form
 from synth.exporters.kind import RowSettings
 from synth.exporters.registry import FORMS, form_of, kind_of
 from synth.exporters.tally import ExportCounts
-from synth.ledger.ledger import Ledger, Score
+from synth.ledger.ledger import Score, StoredLedger
 from synth.schemas.check import Check, RowPredicate
 from synth.schemas.outcome import Outcome
 from synth.schemas.task import Task
@@ -73,7 +73,7 @@ def failed(slot: str) -> Trajectory:
     return msgspec.structs.replace(lost, check_result=None)
 
 
-def ledger_of(folder: Path) -> Ledger:
+def ledger_of(folder: Path) -> StoredLedger:
     """Something of every kind."""
     told = {
         "tools": TOOLS,
@@ -108,7 +108,7 @@ def tally_of(kind: str, form: str | None = None, **settings: Any) -> ExportCount
     return ExportCounts(kind_of(kind), chosen, marking(form_of(kind, form), chosen))
 
 
-def a_row(ledger: Ledger, kind: str, form: str | None = None) -> Any:
+def a_row(ledger: StoredLedger, kind: str, form: str | None = None) -> Any:
     """The clean row of most text."""
     tally = tally_of(kind, form)
     return max(tally.kind.rows(ledger, tally), key=lambda row: len(repr(row)))

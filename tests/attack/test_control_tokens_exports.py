@@ -21,7 +21,7 @@ from synth.exporters.kinds.sft import sft_rows
 from synth.exporters.proof.check import prove
 from synth.exporters.registry import KINDS as FORMS_OF
 from synth.flows.curate import curate
-from synth.ledger.ledger import Ledger, Score
+from synth.ledger.ledger import Score, StoredLedger
 from synth.schemas.trajectory import Observation, Source
 from synth.stats.pdi import SKILL
 from synth.text.control_tokens import control_tokens
@@ -44,13 +44,13 @@ def said(slot: str, text: str) -> Any:
     return solved(slot, opening=(Observation(f"What does O-42460 cost? {text}", Source.USER),))
 
 
-def two(folder: Path, text: str = FORGERY) -> Ledger:
+def two(folder: Path, text: str = FORGERY) -> StoredLedger:
     """A clean run, and one whose user says something."""
     return planted(folder, [said("clean", ""), said("laced", text)], [], tasks=[task()])
 
 
 def exported(
-    folder: Path, ledger: Ledger, **settings: Any
+    folder: Path, ledger: StoredLedger, **settings: Any
 ) -> tuple[Any, list[dict[str, Any]], Path]:
     report = export("sft", ledger, DatasetFolder(folder / "out"), RowSettings(**settings))
     rows = [
@@ -136,7 +136,7 @@ def test_an_export_goes_by_the_flows_filter_and_its_own_word_comes_before(
     notes = " ".join(data["notes"])
     assert ("hold control tokens in their texts" in notes) is (action == "keep")
     assert ("not as the model saw them" in notes) is (action == "neutralise")
-    report, _, _ = exported(tmp_path / "own", Ledger(url), control_tokens="drop")
+    report, _, _ = exported(tmp_path / "own", StoredLedger(url), control_tokens="drop")
     assert report.rows == 1
 
 

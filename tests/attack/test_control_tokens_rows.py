@@ -11,7 +11,7 @@ import pytest
 from synth.exporters.export import records
 from synth.exporters.kinds.control_tokens import guarded
 from synth.exporters.kinds.sft import sft_rows
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from tests.attack.control_token_rows import (
     TOKENS,
     a_row,
@@ -38,7 +38,7 @@ LEAST_PLACES = {
 
 
 @pytest.fixture(scope="module")
-def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
+def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StoredLedger]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SYNTH_STATE_DIR", str(tmp_path_factory.mktemp("state")))
         yield ledger_of(tmp_path_factory.mktemp("ledger"))
@@ -46,7 +46,7 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind in LEAST_PLACES])
 def test_no_token_of_the_table_in_any_text_of_a_row_is_exported_unasked(
-    ledger: Ledger, kind: str
+    ledger: StoredLedger, kind: str
 ) -> None:
     row, tally = a_row(ledger, kind), tally_of(kind)
     assert [one.done for one in guarded([row], tally)] == [None], "a clean row is written as it is"
@@ -62,7 +62,7 @@ def test_no_token_of_the_table_in_any_text_of_a_row_is_exported_unasked(
 
 @pytest.mark.parametrize(("kind", "form"), forms())
 def test_a_neutralised_row_holds_no_token_in_any_form_is_marked_and_has_no_token_ids(
-    ledger: Ledger, kind: str, form: str
+    ledger: StoredLedger, kind: str, form: str
 ) -> None:
     row = a_row(ledger, kind, form)
     for at, token in enumerate(TOKENS[len(kind + form) % 12 :: 12]):
@@ -110,7 +110,7 @@ def test_what_a_trajectory_holds_is_in_no_form_of_it_unasked_and_neutral_where_t
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_clean_row_keeps_its_token_ids_and_carries_no_mark_beside_one_that_was_changed(
-    ledger: Ledger, kind: str
+    ledger: StoredLedger, kind: str
 ) -> None:
     row, tally = a_row(ledger, kind), tally_of(kind, control_tokens="neutralise")
     plain = tally_of(kind)
@@ -122,7 +122,9 @@ def test_a_clean_row_keeps_its_token_ids_and_carries_no_mark_beside_one_that_was
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind in LEAST_PLACES])
-def test_what_is_kept_is_as_it_was_and_is_said_first_in_the_card(ledger: Ledger, kind: str) -> None:
+def test_what_is_kept_is_as_it_was_and_is_said_first_in_the_card(
+    ledger: StoredLedger, kind: str
+) -> None:
     from synth.exporters.notes import notes
 
     row, tally = a_row(ledger, kind), tally_of(kind, control_tokens="keep")
@@ -138,7 +140,7 @@ def test_what_is_kept_is_as_it_was_and_is_said_first_in_the_card(ledger: Ledger,
 
 
 def test_a_task_whose_script_check_or_world_holds_a_token_is_left_out_since_that_cannot_be_changed(
-    ledger: Ledger,
+    ledger: StoredLedger,
 ) -> None:
     import msgspec
 
@@ -163,7 +165,7 @@ def test_a_task_whose_script_check_or_world_holds_a_token_is_left_out_since_that
 
 
 def test_the_task_of_an_attribution_row_and_what_stands_behind_its_label_are_looked_at(
-    ledger: Ledger, tmp_path: Path
+    ledger: StoredLedger, tmp_path: Path
 ) -> None:
     import msgspec
 

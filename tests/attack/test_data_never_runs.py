@@ -24,7 +24,7 @@ from synth.flows.data_folder import data_around
 from synth.flows.environments import open_env
 from synth.flows.parts import part
 from synth.flows.ray import on_ray
-from synth.ledger.ledger import Ledger, StageRef
+from synth.ledger.ledger import StageRef, StoredLedger
 from synth.ledger.log.manifest import StageLine
 from synth.ledger.log.state import IMPORT
 from synth.rl.trl import RlEnvironment, environment_factories
@@ -82,8 +82,8 @@ def test_a_row_whose_task_is_of_another_environment_than_it_says_is_refused(trap
         factory().reset(**row)
 
 
-def a_run(folder: Path, found: list[Task], synthesizer: str) -> Ledger:
-    ledger = Ledger(str(folder), create=True)
+def a_run(folder: Path, found: list[Task], synthesizer: str) -> StoredLedger:
+    ledger = StoredLedger(str(folder), create=True)
     ledger.begin_flow(
         {"name": "theirs", "env": {"name": "mcp", "command": ["touch", "x"], "unconfined": True}}
     )
@@ -190,7 +190,7 @@ def a_dataset(folder: Path) -> Path:
 
 
 def their_run(folder: Path) -> Path:
-    ledger = Ledger(str(folder), create=True)
+    ledger = StoredLedger(str(folder), create=True)
     ledger.begin_stage(StageLine("rollout", "key", {}))
     task = make_task(env="shop")
     ledger.commit(

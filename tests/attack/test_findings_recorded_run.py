@@ -19,7 +19,7 @@ from synth.cli.export import export
 from synth.cli.publish import publish
 from synth.cli.report import report
 from synth.cli.run import curate
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.views import connect
 from tests.attack.full_records import CARD, FLOAT, KEY, MAIL
 
@@ -40,7 +40,7 @@ def done(command: object, *arguments: object) -> str:
 
 
 def test_the_recorded_decisions_are_those_that_no_run_survived(run: Path) -> None:
-    with connect(Ledger(str(run))) as connection:
+    with connect(StoredLedger(str(run))) as connection:
         details = [
             json.loads(one)
             for (one,) in connection.execute(

@@ -17,7 +17,7 @@ import pytest
 from synth.flows.curate import curate
 from synth.hub.publishing import prepare
 from synth.hub.released import PublishRequest
-from synth.ledger.ledger import Decision, Ledger, Score, StageRef
+from synth.ledger.ledger import Decision, Score, StageRef, StoredLedger
 from synth.schemas.check import Check, CheckResult, RowPredicate, Tell
 from synth.schemas.outcome import Outcome
 from synth.schemas.task import Task
@@ -130,9 +130,9 @@ TASKS = {
 }
 
 
-def ledger_of(folder: Path) -> Ledger:
+def ledger_of(folder: Path) -> StoredLedger:
     """All rows, each of a task of its own, and those of `TASKS`, tried but for one."""
-    ledger = Ledger(str(folder), create=True)
+    ledger = StoredLedger(str(folder), create=True)
     tasks = {name: a_task(name) for name in ROWS}
     rows = [trajectory(name, tasks[name], **fields) for name, fields in ROWS.items()]
     rows += [
@@ -224,7 +224,7 @@ def test_every_run_is_finished_and_nothing_that_was_found_leaves(
     assert rl["left_out"]["set_aside:secret_in_task"] == {"redact": 3, "drop": 5}[action]
     assert sft["rows"] >= 2
     prepared = prepare(
-        Ledger(str(tmp_path / "run")), PublishRequest("me/set", "mit"), tmp_path / "aside"
+        StoredLedger(str(tmp_path / "run")), PublishRequest("me/set", "mit"), tmp_path / "aside"
     )
     assert prepared.publication.rows["sft"] == sft["rows"]
 
@@ -272,7 +272,7 @@ OF_ANOTHER_TIME: Mapping[str, tuple[dict[str, Any], str | None]] = {
 def test_decisions_of_another_time_set_their_rows_aside(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     rows = [trajectory(name, a_task(name), **calling("{}")) for name in OF_ANOTHER_TIME]
-    Ledger(url, create=True).commit(
+    StoredLedger(url, create=True).commit(
         StageRef("import", "import"),
         trajectories=rows,
         tasks=[a_task(name) for name in OF_ANOTHER_TIME],

@@ -15,7 +15,7 @@ import yaml
 
 from synth.flows.own_flow import given_flow, refuse_what_a_run_says, what_runs
 from synth.flows.parts import folders
-from synth.ledger.ledger import Ledger, StageRef
+from synth.ledger.ledger import StageRef, StoredLedger
 from synth.ledger.log.manifest import StageLine
 from synth.report.build import pieces
 from synth.schemas.errors import ConfigError
@@ -31,7 +31,7 @@ DOTTED = f"{MODULE}:WORLD"
 def theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Path, Trap]]:
     """A stranger's run with modules in it, as it comes out of an archive."""
     run = tmp_path / "theirs"
-    ledger = Ledger(str(run), create=True)
+    ledger = StoredLedger(str(run), create=True)
     ledger.begin_flow(
         {"name": "theirs", "env": {"name": DOTTED}, "stages": [{"name": DOTTED, "settings": {}}]}
     )
@@ -172,7 +172,7 @@ def test_commands_in_a_strangers_run_execute_nothing_of_it(
 
 def test_a_page_of_a_strangers_run_imports_nothing(theirs: tuple[Path, Trap]) -> None:
     run, _ = theirs
-    assert list(pieces(Ledger(str(run)), "synth report", lambda name: None))
+    assert list(pieces(StoredLedger(str(run)), "synth report", lambda name: None))
 
 
 def test_the_flow_that_a_ledger_names_is_never_bound(

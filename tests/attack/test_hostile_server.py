@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.views import connect
 from synth.schemas.flow import Flow
 from synth.schemas.outcome import Outcome
@@ -106,7 +106,7 @@ def honest(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 def outcomes(url: str) -> dict[str, str]:
     """Of the trials, by task and trial; those that came to no outcome are left out."""
-    with connect(Ledger(url)) as connection:
+    with connect(StoredLedger(url)) as connection:
         rows = connection.execute(
             "SELECT task_id, trial, outcome FROM trajectories WHERE synthesizer = 'rollout' AND "
             "fault IS NULL"
@@ -125,7 +125,7 @@ def test_a_storm_of_lies_ends_with_no_label_from_a_fault_and_leaves_the_rest_alo
         f"of {len(ALL_LIES)} kinds of lies only {len(server.told)} were told"
     )
     assert server.elsewhere == 0, "a call was sent on to where a redirection pointed"
-    found = list(Ledger(url).trajectories(every=True))
+    found = list(StoredLedger(url).trajectories(every=True))
     valid = [one for one in found if one.outcome is not Outcome.INVALID]
     faults = [one for one in found if one.outcome is Outcome.INVALID]
     assert faults, "no lie has ended an attempt: nothing was tested"
@@ -146,7 +146,7 @@ def assert_nothing_of(url: str, faults: set[str]) -> None:
     """No label, decision or exported row rests on a faulty attempt or holds what a lie said; the
     canary stands in no valid trajectory.
     """
-    with connect(Ledger(url)) as connection:
+    with connect(StoredLedger(url)) as connection:
         judged = {
             row[0]
             for row in connection.execute(

@@ -14,7 +14,7 @@ from synth.claims.claims import WorkerRecord, _decoded
 from synth.exporters.folder.dataset_folder import MANIFEST, read_manifest
 from synth.exporters.folder.shards import write_row_files
 from synth.hub.source import found
-from synth.ledger.ledger import Ledger, StageRef
+from synth.ledger.ledger import StageRef, StoredLedger
 from synth.ledger.log import manifest
 from synth.ledger.log.manifest import DoneLine, FenceLine, RunLine, ShardLine, StageLine, StoredFile
 from synth.ledger.storage import Storage
@@ -72,18 +72,20 @@ IDS = [
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Ledger:
+def run(tmp_path: Path) -> StoredLedger:
     """A run beside a file that nothing may reach."""
     (tmp_path / "secret").write_text("secret")
     (tmp_path / "secret.parquet").write_text("secret")
-    ledger = Ledger(str(tmp_path / "run"), create=True)
+    ledger = StoredLedger(str(tmp_path / "run"), create=True)
     ledger.begin_stage(StageLine("rollout", "key", {}))
     ledger.commit(StageRef("rollout", "key"), trajectories=[make_trajectory()])
     return ledger
 
 
 @pytest.mark.parametrize("name", LEAVING)
-def test_storage_reaches_nothing_out_of_its_folder(run: Ledger, tmp_path: Path, name: str) -> None:
+def test_storage_reaches_nothing_out_of_its_folder(
+    run: StoredLedger, tmp_path: Path, name: str
+) -> None:
     storage = run.storage
     deeds = (
         lambda: storage.read(name),
@@ -116,12 +118,12 @@ def test_nor_does_it_on_an_object_store(name: str) -> None:
 
 @pytest.mark.parametrize("name", SHARDS)
 def test_a_line_that_names_a_shard_elsewhere_stops_the_reader(
-    run: Ledger, tmp_path: Path, name: str
+    run: StoredLedger, tmp_path: Path, name: str
 ) -> None:
     line = ShardLine("rollout", "key", {"tasks": StoredFile(name, 1, 6, "0" * 32)})
     run.storage.create(manifest.name_of(run.state.lines), manifest.stored(line))
     with pytest.raises(DamagedError, match="do not use this run"):
-        Ledger(str(tmp_path / "run"))
+        StoredLedger(str(tmp_path / "run"))
 
 
 @pytest.mark.parametrize("name", IDS)
@@ -140,7 +142,7 @@ def test_a_line_whose_id_is_no_plain_name_stops_the_reader(
     for at, line in enumerate([lines[kind]] if kind == "run" else [RunLine("a" * 32), lines[kind]]):
         storage.create(manifest.name_of(at), manifest.stored(line))
     with pytest.raises(DamagedError, match="do not use this run"):
-        Ledger(str(tmp_path / "run"))
+        StoredLedger(str(tmp_path / "run"))
     assert not (state_folder() / "journal").exists()
 
 
@@ -148,7 +150,7 @@ def test_a_line_whose_id_is_no_plain_name_stops_the_reader(
     "name", ["manifest", "tasks", "trajectories", "datasets", "workers", "flow.yaml"]
 )
 def test_a_link_that_leads_out_of_a_run_is_not_followed(
-    run: Ledger, tmp_path: Path, name: str
+    run: StoredLedger, tmp_path: Path, name: str
 ) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -166,11 +168,11 @@ def test_a_link_that_leads_out_of_a_run_is_not_followed(
 
 
 def test_a_run_that_lies_behind_a_link_of_the_users_own_is_read(
-    run: Ledger, tmp_path: Path
+    run: StoredLedger, tmp_path: Path
 ) -> None:
     (tmp_path / "latest").symlink_to(tmp_path / "run")
     (tmp_path / "run" / "again").symlink_to(tmp_path / "run" / "trajectories")
-    assert Ledger(str(tmp_path / "latest")).state.lines == run.state.lines
+    assert StoredLedger(str(tmp_path / "latest")).state.lines == run.state.lines
     assert run.storage.names("again") == run.storage.names("trajectories")
 
 
@@ -196,7 +198,7 @@ def test_a_trace_is_never_written_elsewhere(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", OUT)
-def test_what_is_published_lies_in_the_run(run: Ledger, tmp_path: Path, name: str) -> None:
+def test_what_is_published_lies_in_the_run(run: StoredLedger, tmp_path: Path, name: str) -> None:
     run.begin_flow({"name": "x"}, [StageLine("export", "k", {})])
     report = {
         "kind": "export",
@@ -209,7 +211,7 @@ def test_what_is_published_lies_in_the_run(run: Ledger, tmp_path: Path, name: st
 
 @pytest.mark.parametrize("name", OUT)
 def test_a_heartbeat_or_a_lease_that_calls_itself_otherwise_is_not_read(
-    run: Ledger, name: str
+    run: StoredLedger, name: str
 ) -> None:
     beat = workers.of_this_process("x", run.storage, identity="plain", flow_run=None, api=None)
     run.storage.replace(

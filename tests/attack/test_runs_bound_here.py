@@ -22,7 +22,7 @@ from synth.flows.bindings import Bindings
 from synth.flows.curate import curate
 from synth.flows.environments import bound_envs, said_by_files, users_environments
 from synth.importers.commit import import_into
-from synth.ledger.ledger import Ledger, StageRef
+from synth.ledger.ledger import StageRef, StoredLedger
 from synth.ledger.log import manifest
 from synth.ledger.log.manifest import RunLine, StageLine
 from synth.ledger.storage import Storage
@@ -73,7 +73,7 @@ def made(tmp_path: Path) -> Path:
 
 
 def replayed(url: Path, *environments: str) -> ReplayTally:
-    ledger = Ledger(str(url))
+    ledger = StoredLedger(str(url))
     return asyncio.run(
         replay_all(
             ledger, bindings_for(ledger, environments).open_env, [], progress_for(quiet=True)
@@ -86,7 +86,7 @@ def test_a_run_that_was_made_here_is_executed_again_and_its_tasks_say_nothing_of
 ) -> None:
     tally = replayed(made / "run")
     assert (tally.same, tally.left_out, starts(made)) == (1, {}, 2)
-    (task,) = (ledger := Ledger(str(made / "run"))).tasks(ledger.task_ids()).values()
+    (task,) = (ledger := StoredLedger(str(made / "run"))).tasks(ledger.task_ids()).values()
     assert set(task.env_config) == {"digest", "started_by"}
     (record,) = Path(os.environ["SYNTH_STATE_DIR"]).glob("made/*.json")
     assert (record.stat().st_mode & 0o777, record.parent.stat().st_mode & 0o777) == (0o600, 0o700)
@@ -97,12 +97,12 @@ def test_a_copy_at_another_place_and_another_run_at_this_place_are_not_bound(mad
     assert replayed(made / "copy").unbound is not None
     (made / "run").rename(made / "moved")
     assert replayed(made / "moved").unbound is not None
-    run_id = Ledger(str(made / "moved")).state.run_id
+    run_id = StoredLedger(str(made / "moved")).state.run_id
     theirs = Storage(str(made / "run"))
     theirs.create(
         manifest.name_of(0), manifest.stored(RunLine(run_id))
     )  # the id is no secret: it stands in the run
-    ledger = Ledger(str(made / "run"))
+    ledger = StoredLedger(str(made / "run"))
     ledger.begin_flow({"name": "theirs"})
     ledger.begin_stage(StageLine("rollout", "key", {}))
     task = make_task(env="mcp")
@@ -116,7 +116,7 @@ def test_a_copy_at_another_place_and_another_run_at_this_place_are_not_bound(mad
 
 
 def test_a_manifest_that_was_rewritten_from_a_line_on_unbinds_the_run(made: Path) -> None:
-    storage, history = Ledger(str(made / "run")).storage, ""
+    storage, history = StoredLedger(str(made / "run")).storage, ""
     for path in sorted((made / "run/manifest").glob("0*")):
         number = int(path.name)
         line = manifest.read(storage, number)
@@ -187,10 +187,10 @@ def test_an_option_that_says_nothing_is_refused(written: str) -> None:
 
 
 def test_settings_of_older_tasks_that_said_how_to_start_are_not_looked_at(made: Path) -> None:
-    ledger = Ledger(str(made / "old"), create=True)
+    ledger = StoredLedger(str(made / "old"), create=True)
     ledger.begin_flow({"name": "old"})
     ledger.begin_stage(StageLine("rollout", "key", {}))
-    (task,) = (own := Ledger(str(made / "run"))).tasks(own.task_ids()).values()
+    (task,) = (own := StoredLedger(str(made / "run"))).tasks(own.task_ids()).values()
     old = {
         "command": ["touch", str(made / "canary")],
         "unconfined": True,
@@ -223,7 +223,9 @@ def test_commands_refuse_in_one_line_that_says_how_to_bind(made: Path) -> None:
             found.stderr.count("--env mcp=FILE"),
         ) == (2, 1, 1), found.stderr
     tally = asyncio.run(
-        recheck_all(Ledger(str(made / "theirs")), Bindings().open_env, progress_for(quiet=True))
+        recheck_all(
+            StoredLedger(str(made / "theirs")), Bindings().open_env, progress_for(quiet=True)
+        )
     )
     assert (tally.unbound is not None, starts(made)) == (True, 1)
 

@@ -29,7 +29,7 @@ from synth.hub.card.card import Described, card
 from synth.hub.outgoing import Searched
 from synth.hub.row_facts import RowFacts
 from synth.hub.source import Config
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.tables.graph_rows import Node
 from synth.report.build import report
 from synth.schemas.canonical import valid_text
@@ -81,7 +81,7 @@ def made(at: int, text: str) -> Trajectory:
 
 
 @pytest.fixture(scope="module")
-def ledger(tmp_path_factory: pytest.TempPathFactory) -> Ledger:
+def ledger(tmp_path_factory: pytest.TempPathFactory) -> StoredLedger:
     return ledger_of(
         str(tmp_path_factory.mktemp("strange") / "run"),
         [made(at, text) for at, text in enumerate(TEXTS)],
@@ -105,7 +105,7 @@ def live(markdown: str, ours: set[str]) -> set[str]:
     return read(body)[0] & (LIVE - ours)
 
 
-def test_the_page_holds_no_element_of_theirs(ledger: Ledger) -> None:
+def test_the_page_holds_no_element_of_theirs(ledger: StoredLedger) -> None:
     page = report(ledger, f"synth report {TEXTS[0]}")
     benign = ledger_of("memory://benign", [made(at, f"word{at}") for at in range(len(TEXTS))])
     own = Seen()
@@ -173,7 +173,7 @@ def test_the_funnel_is_a_table_and_a_list_and_nothing_else() -> None:
         assert_is_text(console.export_text())
 
 
-def test_the_card_on_the_hub_holds_no_markup_of_theirs(ledger: Ledger) -> None:
+def test_the_card_on_the_hub_holds_no_markup_of_theirs(ledger: StoredLedger) -> None:
     text = "\n".join(TEXTS)
     counted = {text: 1, **dict.fromkeys(TEXTS, 1)}
     told = {
@@ -219,7 +219,7 @@ def test_the_card_on_the_hub_holds_no_markup_of_theirs(ledger: Ledger) -> None:
     compile(next(fence for fence in fences if "load_dataset" in fence), "card", "exec")
 
 
-def _commands(ledger: Ledger) -> Iterator[tuple[Any, list[str]]]:
+def _commands(ledger: StoredLedger) -> Iterator[tuple[Any, list[str]]]:
     url = ledger.storage.url
     for at in range(0, len(TEXTS), 3):
         yield show, [url, f"{at:024x}"]
@@ -231,7 +231,7 @@ def _commands(ledger: Ledger) -> Iterator[tuple[Any, list[str]]]:
     yield sql, [url, "SELECT * FROM trajectories", "--json"]
 
 
-def test_no_command_sends_to_a_terminal_what_it_would_act_on(ledger: Ledger) -> None:
+def test_no_command_sends_to_a_terminal_what_it_would_act_on(ledger: StoredLedger) -> None:
     for command, words in _commands(ledger):
         done = CliRunner().invoke(command, words)
         assert done.exit_code == 0
@@ -241,7 +241,7 @@ def test_no_command_sends_to_a_terminal_what_it_would_act_on(ledger: Ledger) -> 
             assert done.stdout.isascii()
 
 
-def test_json_says_every_text_as_it_was(ledger: Ledger) -> None:
+def test_json_says_every_text_as_it_was(ledger: StoredLedger) -> None:
     for at, text in enumerate(TEXTS):
         told = json.loads(
             CliRunner().invoke(show, [ledger.storage.url, f"{at:024x}", "--json"]).stdout

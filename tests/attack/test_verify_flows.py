@@ -11,7 +11,7 @@ from synth.exporters.export import export
 from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings
 from synth.flows.curate import curate
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.schemas.errors import ConfigError
 from tests.attack.finished_run import finish, found, tree, whole_flow
 from tests.flow_files import run_flow
@@ -72,7 +72,7 @@ def test_another_flow_with_a_name_for_its_export_works_beside_it_and_both_go_on(
 
 def test_told_to_it_replaces_them_and_then_the_first_flow_is_the_other_one(run: Path) -> None:
     run_flow(whole_flow(name="other", seed=5, export={"overwrite": True}), str(run))
-    assert Ledger(str(run)).state.written["datasets/sft"].flow == "other"
+    assert StoredLedger(str(run)).state.written["datasets/sft"].flow == "other"
     assert found(run) == []
     with pytest.raises(
         ConfigError,
@@ -95,7 +95,7 @@ def test_another_datasets_place_is_never_taken_by_an_export(run: Path) -> None:
         with pytest.raises(ConfigError, match="holds a dataset that a flow wrote"):
             export(
                 kind,
-                Ledger(str(run)),
+                StoredLedger(str(run)),
                 DatasetFolder(run / "datasets" / folder),
                 RowSettings(include_scripted=True),
             )
@@ -106,7 +106,7 @@ def test_a_dataset_of_a_run_of_an_earlier_version_is_known_by_the_stage_that_its
     run: Path,
 ) -> None:
     """No line names its files, so the key in its manifest.json tells whose it is."""
-    ledger = Ledger(str(run))
+    ledger = StoredLedger(str(run))
     del ledger.state.written["datasets/sft"]
     from synth.exporters.folder.in_run import owner, refuse_others
 

@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.atomic_write import write_named
 from synth.ledger.log import manifest
 from synth.ledger.log.verify import Verified, problems
@@ -215,7 +215,7 @@ def test_a_half_written_export_beside_the_datasets_is_a_note(run: Path) -> None:
 def test_several_processes_that_write_one_file_at_once_leave_one_that_is_named(run: Path) -> None:
 
     def write(mark: int) -> None:
-        ledger = Ledger(str(run))
+        ledger = StoredLedger(str(run))
         for again in range(6):
             write_named(ledger, "cost.json", f"{mark} {again}".encode)
 

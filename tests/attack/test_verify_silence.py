@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from synth.cli.main import cli
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.log.verify import Verified, problems
 from synth.ledger.storage import Storage
 from tests.attack.finished_run import finish, found, tree, whole_flow
@@ -128,4 +128,4 @@ def test_in_object_storage_an_export_that_was_killed_half_way_is_finished_by_the
     assert all(": unfinished: " in one for one in said)
     run_flow(whole_flow(), bucket)
     assert list(problems(storage, Verified())) == []
-    assert Ledger(bucket).state.written["datasets/rl"].flow == "echo"
+    assert StoredLedger(bucket).state.written["datasets/rl"].flow == "echo"

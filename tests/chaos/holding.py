@@ -11,7 +11,7 @@ import duckdb
 import msgspec
 import pyarrow.parquet as pq
 
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.views import connect
 from synth.schemas.canonical import digest
 
@@ -75,7 +75,7 @@ class Holding(msgspec.Struct, frozen=True):
 
 def held(url: str) -> Holding:
     """The committed rows of a run; none where it does not stand yet."""
-    ledger = Ledger(url, may_be_empty=True)
+    ledger = StoredLedger(url, may_be_empty=True)
     files = {}
     for shard in ledger.state.shards:
         for file in shard.files.values():
@@ -93,7 +93,7 @@ def held(url: str) -> Holding:
 
 def twice(url: str) -> int:
     """Rows that stand in a view more than once, of whatever kind."""
-    with connect(Ledger(url)) as connection:
+    with connect(StoredLedger(url)) as connection:
         return sum(len(connection.execute(question).fetchall()) for question in _TWICE.values())
 
 
@@ -101,7 +101,7 @@ def rows(url: str) -> Rows:
     """The current flow's rows by table and dataset, invalid attempts left out, slots in the place
     of trajectory ids, without times.
     """
-    with connect(Ledger(url)) as connection:
+    with connect(StoredLedger(url)) as connection:
         found = {
             table: Counter(map(repr, _plain(connection, question)))
             for table, question in _BY_SLOT.items()
@@ -125,7 +125,7 @@ def _plain(connection: duckdb.DuckDBPyConnection, question: str) -> list[tuple[A
 
 def outcomes(url: str) -> tuple[dict[str, set[str]], Counter[str]]:
     """The outcomes of the valid attempts by slot, and how often each fault ended an attempt."""
-    with connect(Ledger(url)) as connection:
+    with connect(StoredLedger(url)) as connection:
         valid: dict[str, set[str]] = {}
         for slot, outcome in connection.execute(
             "SELECT slot_id, outcome FROM trajectories WHERE fault IS NULL"

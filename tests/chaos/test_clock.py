@@ -11,7 +11,7 @@ from random import Random
 
 import pytest
 
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.views import connect
 from tests.chaos.faults_table import FaultsTable
 from tests.chaos.ground import Ground, asked
@@ -85,7 +85,7 @@ def test_the_clock_jumps_to_and_fro(
             aside.replace(clock)
             time.sleep(draw.uniform(0.02, 0.15))
         ended = ground.ended(process)
-        with connect(Ledger(ground.url)) as connection:
+        with connect(StoredLedger(ground.url)) as connection:
             days = connection.execute(
                 "SELECT count(DISTINCT left(created_at, 10)) FROM trajectories"
             ).fetchone()

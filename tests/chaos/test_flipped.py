@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.log import manifest_checkpoints
 from synth.ledger.log.verify import Verified, problems
 from synth.ledger.storage import Storage
@@ -99,7 +99,7 @@ def test_one_bit_of_a_pack_of_manifest_lines(
     bucket, url, truth = (
         Storage(f"memory://{tmp_path.name}"),
         str(tmp_path / "run"),
-        Ledger(undisturbed).state,
+        StoredLedger(undisturbed).state,
     )
     before = held(url)
     for path in (path for path in (tmp_path / "run").rglob("*") if path.is_file()):
@@ -111,8 +111,8 @@ def test_one_bit_of_a_pack_of_manifest_lines(
         path = tmp_path / "run" / manifest_checkpoints.FOLDER / draw.choice(names)
         name, stood = f"{manifest_checkpoints.FOLDER}/{path.name}", flipped(path, draw)
         bucket.replace(name, path.read_bytes())
-        assert Ledger(bucket.url).state == truth
-        assert Ledger(url).state == truth
+        assert StoredLedger(bucket.url).state == truth
+        assert StoredLedger(url).state == truth
         assert [
             problem.partition(": is no copy")[0] for problem in problems(bucket, Verified())
         ] == [bucket.path(name)]
@@ -132,7 +132,7 @@ def test_one_bit_of_a_pack_of_manifest_lines(
 
 
 def _read_all(url: str) -> None:
-    ledger = Ledger(url)
+    ledger = StoredLedger(url)
     for shard in ledger.state.shards:
         for file in shard.files.values():
             ledger.files.table(file)
@@ -147,7 +147,7 @@ def test_what_is_damaged_and_deleted_is_made_again(
     assert ground.run() == "finished"
     shutil.copytree(ground.url, tmp_path / "undisturbed")
     before, undisturbed = held(ground.url), str(tmp_path / "undisturbed")
-    shards = [shard for shard in Ledger(ground.url).state.shards if shard.stage == stage]
+    shards = [shard for shard in StoredLedger(ground.url).state.shards if shard.stage == stage]
     lost: set[str] = set()
     if shards:
         shard = draw.choice(shards)

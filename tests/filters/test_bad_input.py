@@ -15,7 +15,7 @@ import pytest
 
 from synth.engine.progress import PlainProgress
 from synth.flows.curate import curate
-from synth.ledger.ledger import Ledger, StageRef
+from synth.ledger.ledger import StageRef, StoredLedger
 from synth.ledger.log.manifest import StageLine
 from synth.ledger.views import connect
 from synth.schemas.errors import SynthError
@@ -119,7 +119,7 @@ LEDGERS = {
 
 
 def ledger(folder: Path, kind: str) -> str:
-    made = Ledger(str(folder / "run"), create=True)
+    made = StoredLedger(str(folder / "run"), create=True)
     rows = LEDGERS[kind]()
     if rows:
         made.commit(StageRef("import", "k"), trajectories=rows)

@@ -12,7 +12,7 @@ from synth.engine.progress import PlainProgress
 from synth.filters.inferred import with_inferred_tools
 from synth.importers.commit import import_into
 from synth.importers.records import ImportSettings
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.log.state import LedgerState
 from synth.schemas.flow import Flow
 from synth.schemas.trajectory import ToolCall
@@ -99,7 +99,9 @@ def test_provenance_speaks_where_the_source_recorded_no_schemas(tmp_path: Path) 
     url = chats(tmp_path)
     assert reasons(url, infer=False) == {"no_tool_schemas": 7}
     assert reasons(url) == {"justified": 6, "unjustified_argument": 1}
-    assert not any(one.tools for one in Ledger(url).trajectories()), "what came in stays as it is"
+    assert not any(one.tools for one in StoredLedger(url).trajectories()), (
+        "what came in stays as it is"
+    )
 
 
 def test_who_is_valid_is_asked_anew_only_where_the_ledger_grew(
@@ -113,7 +115,7 @@ def test_who_is_valid_is_asked_anew_only_where_the_ledger_grew(
         asked.append(state.lines)
         return valid(state)
 
-    ledger = Ledger(chats(tmp_path))
+    ledger = StoredLedger(chats(tmp_path))
     known = list(ledger.trajectories())
     monkeypatch.setattr(LedgerState, "current_valid", counted)
     names = {with_inferred_tools(one, ledger).tools[0]["function"]["name"] for one in known}

@@ -9,7 +9,7 @@ import pytest
 
 from synth.envs.echo import WORLD
 from synth.filters.reexecuted import ReexecutedConfig, reexecuted
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.schemas.environment import Env
 from synth.schemas.errors import ConfigError
 from synth.schemas.filtering import Case
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Trajectory, Task]:
     url = str(tmp_path_factory.mktemp("recorded") / "run")
     run_flow(echo_flow(stages=[{"rollout": {"trials": 1}}]), url)
-    ledger = Ledger(url)
+    ledger = StoredLedger(url)
     trajectory = next(ledger.trajectories())
     return trajectory, ledger.tasks([trajectory.task_id])[trajectory.task_id]
 

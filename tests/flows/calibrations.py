@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.sql import query
 from synth.schemas.flow import Flow
 from tests.flow_files import echo_flow
@@ -27,6 +27,6 @@ def flow(target: float = 0.5, episodes: int = EPISODES, **changes: Any) -> Flow:
 
 def played(url: str) -> int:
     ((count,),) = query(
-        Ledger(url), "SELECT count(*) FROM trajectories_all WHERE synthesizer = 'calibration'"
+        StoredLedger(url), "SELECT count(*) FROM trajectories_all WHERE synthesizer = 'calibration'"
     ).fetchall()
     return int(count)

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from tests.flow_files import echo_flow
 from tests.flows.prefect_processes import PrefectSite, wait_for
 from tests.synth.canonical_content import canonical_content
@@ -19,7 +19,7 @@ STAGES: list[Any] = [{"rollout": {"trials": TRIALS, "shard": 6, "live": 6}}, {"f
 
 def contents(url: str) -> dict[str, Any]:
     """Content by slot of what the current flow sees; work that was done twice fails."""
-    ledger = Ledger(url)
+    ledger = StoredLedger(url)
     found = {
         trajectory.slot_id: canonical_content(trajectory) for trajectory in ledger.trajectories()
     }

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from synth.engine.funnel import funnel
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.sql import query
 from synth.schemas.errors import SynthError
 from synth.schemas.flow import Flow
@@ -39,7 +39,7 @@ def test_the_level_is_found_before_the_tasks_are_made_and_every_task_says_how(
     )
     assert found["interval"][0] < found["pass_rate"] < found["interval"][1]
     assert f"calibrate: level {found['level']:g}: explorer passes {found['pass_rate']:.2f}" in said
-    tasks = Ledger(url).tasks(set(Ledger(url).task_ids()))
+    tasks = StoredLedger(url).tasks(set(StoredLedger(url).task_ids()))
     assert len(tasks) == 3
     for task in tasks.values():
         known = task.difficulty["calibration"]
@@ -70,19 +70,19 @@ def test_who_hears_one_word_in_six_wrong_passes_half_of_the_tasks_of_four_words(
 def test_a_second_run_plays_nothing_and_makes_the_same_tasks(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     _, first, _ = run_flow(flow(), url)
-    tasks = Ledger(url).task_ids()
+    tasks = StoredLedger(url).task_ids()
     _, second, said = run_flow(flow(), url)
     assert said.splitlines() == [
         f"{stage}: nothing to do" for stage in ("calibrate", "tasks", "rollout", "filter")
     ]
-    assert (second, Ledger(url).task_ids(), played(url)) == (first, tasks, EPISODES)
+    assert (second, StoredLedger(url).task_ids(), played(url)) == (first, tasks, EPISODES)
 
 
 @pytest.mark.slow
 def test_a_lost_round_is_told_as_it_is_and_the_level_stands(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     _, first, _ = run_flow(flow(), url)
-    shard = next(shard for shard in Ledger(url).state.shards if shard.stage == "calibrate")
+    shard = next(shard for shard in StoredLedger(url).state.shards if shard.stage == "calibrate")
     gone = Path(url) / shard.files["trajectories"].path
     gone.unlink()
     _, second, said = run_flow(flow(), url)
@@ -102,11 +102,11 @@ def test_its_episodes_are_kept_but_no_stage_and_no_view_has_them(tmp_path: Path)
     url = str(tmp_path / "run")
     _, reports, _ = run_flow(flow(), url)
     assert played(url) == EPISODES
-    assert query(Ledger(url), "SELECT DISTINCT synthesizer FROM trajectories").fetchall() == [
+    assert query(StoredLedger(url), "SELECT DISTINCT synthesizer FROM trajectories").fetchall() == [
         ("rollout",)
     ]
-    assert query(Ledger(url), "SELECT count(*) FROM tasks").fetchall() == [(3,)]
-    assert query(Ledger(url), "SELECT count(DISTINCT task_id) FROM tasks_all").fetchall() == [
+    assert query(StoredLedger(url), "SELECT count(*) FROM tasks").fetchall() == [(3,)]
+    assert query(StoredLedger(url), "SELECT count(DISTINCT task_id) FROM tasks_all").fetchall() == [
         (3 + EPISODES,)
     ]
     assert reports["filter"]["total"] == 3 * 8
@@ -146,7 +146,7 @@ def on(server: ChatServer, **changes: Any) -> Flow:
 def test_stopped_by_a_ceiling_it_goes_on_to_the_level_of_a_run_that_was_not(tmp_path: Path) -> None:
     with ChatServer(mishearing) as server:
         run, whole, _ = run_flow(on(server), str(tmp_path / "whole"))
-        calls, tasks = server.counts()["total"], Ledger(str(tmp_path / "whole")).task_ids()
+        calls, tasks = server.counts()["total"], StoredLedger(str(tmp_path / "whole")).task_ids()
         spent = run.budget.spent.prompt_tokens + run.budget.spent.completion_tokens
     assert 0 < whole["calibrate"]["passed"] < EPISODES
     with ChatServer(mishearing) as server:
@@ -161,7 +161,7 @@ def test_stopped_by_a_ceiling_it_goes_on_to_the_level_of_a_run_that_was_not(tmp_
             )
         _, resumed, _ = run_flow(on(server), url)
         assert resumed == whole
-        assert Ledger(url).task_ids() == tasks
+        assert StoredLedger(url).task_ids() == tasks
         assert server.counts()["total"] == calls, "no call is made twice"
 
 
@@ -174,7 +174,7 @@ def test_killed_it_goes_on_to_the_level_of_a_run_that_was_not(
     monkeypatch.setenv("SYNTH_STATE_DIR", str(state))
     with ChatServer(mishearing) as server:
         _, whole, _ = run_flow(on(server), str(tmp_path / "whole"))
-        calls, tasks = server.counts()["total"], Ledger(str(tmp_path / "whole")).task_ids()
+        calls, tasks = server.counts()["total"], StoredLedger(str(tmp_path / "whole")).task_ids()
     with ChatServer(mishearing, latency_s=0.005) as server:
         file = write(on(server), tmp_path / "flow.yaml")
         process = start(file, url, SYNTH_STATE_DIR=str(state))
@@ -189,7 +189,7 @@ def test_killed_it_goes_on_to_the_level_of_a_run_that_was_not(
         assert before < calls, "killed while it was playing"
         _, resumed, _ = run_flow(on(server), url)
         assert resumed == whole
-        assert Ledger(url).task_ids() == tasks
+        assert StoredLedger(url).task_ids() == tasks
         assert calls <= server.counts()["total"] <= calls + 2, (
             "two episodes were live: at most their calls in flight are made again"
         )
@@ -232,11 +232,11 @@ def test_where_more_than_a_quarter_of_a_round_ends_in_faults_it_stops_and_goes_o
         with pytest.raises(SynthError, match=message) as caught:
             run_flow(closed(0.6), url)
         assert "\n" not in str(caught.value)
-        assert Ledger(url).task_ids() == {}
+        assert StoredLedger(url).task_ids() == {}
     _, mended, _ = run_flow(closed(0), url)
     assert (mended["calibrate"]["episodes"], mended["calibrate"]["faults"]) == (EPISODES, 0)
     ((valid,),) = query(
-        Ledger(url), "SELECT count(*) FROM trajectories_all WHERE outcome <> 'invalid'"
+        StoredLedger(url), "SELECT count(*) FROM trajectories_all WHERE outcome <> 'invalid'"
     ).fetchall()
     assert valid == EPISODES, "what had ended well was not played again"
 
@@ -255,4 +255,4 @@ def test_a_server_that_is_gone_is_no_pass_rate(tmp_path: Path) -> None:
         )
     with pytest.raises(SynthError, match="stopped after 10 attempts in a row that ended so"):
         run_flow(gone, str(tmp_path / "run"))
-    assert Ledger(str(tmp_path / "run")).task_ids() == {}
+    assert StoredLedger(str(tmp_path / "run")).task_ids() == {}

@@ -17,7 +17,7 @@ from synth.filters import secrets
 from synth.flows.curate import curate
 from synth.importers.commit import import_into
 from synth.importers.records import ImportSettings
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.sql import query
 from synth.ledger.storage import Storage
 from synth.schemas.errors import ConfigError, FlowError, SynthError
@@ -120,8 +120,8 @@ def test_a_run_keeps_its_collection_and_gets_the_new_stages(tmp_path: Path) -> N
             "later",
         )
         assert [stage["name"] for stage in described["stages"]] == ["rollout", "filter", "export"]
-        assert len(query(Ledger(url), "SELECT * FROM decisions").fetchall()) == 8
-        assert len(query(Ledger(url), "SELECT * FROM decisions_all").fetchall()) == 24
+        assert len(query(StoredLedger(url), "SELECT * FROM decisions").fetchall()) == 8
+        assert len(query(StoredLedger(url), "SELECT * FROM decisions_all").fetchall()) == 24
         _, _, said = run_flow(flow, url)
         assert {"tasks: nothing to do", "rollout: nothing to do", "filter: nothing to do"} <= set(
             said.splitlines()
@@ -135,10 +135,10 @@ def test_with_the_flow_of_the_run_it_does_nothing_and_the_run_stays_that_flows(
 ) -> None:
     url = str(tmp_path / "run")
     run_flow(echo_flow(), url)
-    lines = Ledger(url).state.lines
+    lines = StoredLedger(url).state.lines
     _, _, said = run_flow(echo_flow(), url, curate)
     assert said.splitlines()[-2:] == ["filter: nothing to do", "export: nothing to do"]
-    assert Ledger(url).state.lines == lines
+    assert StoredLedger(url).state.lines == lines
 
 
 @pytest.mark.slow
@@ -153,7 +153,7 @@ def test_a_collection_that_was_stopped_is_curated_as_far_as_it_came(tmp_path: Pa
             ),
             url,
         )
-        there = len(Ledger(url).state.current_valid())
+        there = len(StoredLedger(url).state.current_valid())
         assert 0 < there < 8
         reports, said = curating(url, LATER)
         assert "rollout: not finished; what it has committed is curated" in said
@@ -198,11 +198,11 @@ def test_a_flow_that_cannot_curate_is_refused_with_its_place_and_the_run_stays_a
     tmp_path: Path, stages: list[Any], message: str
 ) -> None:
     url = imported(tmp_path, [1])
-    lines = Ledger(url).state.lines
+    lines = StoredLedger(url).state.lines
     with pytest.raises((FlowError, ConfigError)) as refused:
         curating(url, stages)
     assert str(refused.value).startswith(message)
-    assert Ledger(url).state.lines == lines
+    assert StoredLedger(url).state.lines == lines
 
 
 def test_a_folder_without_trajectories_is_refused_and_not_touched(tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ def test_curating_that_breaks_off_before_its_first_stage_goes_on_with_the_same_c
     (tmp_path / "run/flow.yaml").mkdir()
     with pytest.raises(SynthError):
         curating(url, BESIDE)
-    assert len(list(Ledger(url).trajectories())) == 8, "what was collected stays in sight"
+    assert len(list(StoredLedger(url).trajectories())) == 8, "what was collected stays in sight"
     (tmp_path / "run/flow.yaml").rmdir()
     reports, _ = curating(url, BESIDE)
     assert list(reports) == ["tasks", "rollout", "filter", "export"]

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from synth.claims.workers import Heartbeat, heartbeats
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.storage import Storage
 from tests.flow_files import echo_flow, run_flow
 from tests.flows.deployed_echo import (
@@ -178,7 +178,7 @@ def test_the_flow_runs_of_a_firing_share_the_episodes_of_one_ledger(
     both = wait_for("both flow runs are completed", both_completed)
     assert sorted(run["parameters"]["joins"] for run in both) == [False, True]
     assert contents(str(url)) == undisturbed
-    ledger = Ledger(str(url))
+    ledger = StoredLedger(str(url))
     assert [begun.stage for begun in ledger.state.stages.values()] == ["tasks", "rollout", "filter"]
     decided = ledger.frame("decisions").select("trajectory_id").unique().collect()
     assert decided.height == TASKS * TRIALS

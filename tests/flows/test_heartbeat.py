@@ -13,7 +13,7 @@ from synth.claims import workers
 from synth.claims.workers import Heartbeat, dead, heartbeats, lives, of_this_process, write
 from synth.cli.status import status
 from synth.engine.runs.beating import remembered
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.storage import Storage
 from synth.schemas.errors import SynthError
 from tests.flow_files import echo_flow, model_flow, run_flow
@@ -68,11 +68,11 @@ def test_a_run_that_a_ceiling_stops_says_so(tmp_path: Path) -> None:
 
 
 def test_where_no_record_can_be_written_a_worker_says_so_before_it_begins(tmp_path: Path) -> None:
-    Ledger(str(tmp_path / "run"), create=True)
+    StoredLedger(str(tmp_path / "run"), create=True)
     (tmp_path / "run" / "workers").write_text("in the way")
     with pytest.raises(SynthError, match="run/workers"):
         run_flow(echo_flow(**QUICK), str(tmp_path / "run"))
-    assert Ledger(str(tmp_path / "run")).state.flow is None
+    assert StoredLedger(str(tmp_path / "run")).state.flow is None
 
 
 def test_this_process_lives_and_one_that_has_ended_does_not(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.sql import query
 from tests.flow_files import echo_flow, run_flow
 
@@ -25,7 +25,7 @@ def exported(run_dir: str, **export: Any) -> Any:
 def test_they_stay_out_of_a_dataset_unless_asked_for(tmp_path: Path) -> None:
     without = exported(str(tmp_path / "run"))
     assert query(
-        Ledger(str(tmp_path / "run")), "SELECT DISTINCT split FROM trajectories"
+        StoredLedger(str(tmp_path / "run")), "SELECT DISTINCT split FROM trajectories"
     ).fetchall() == [("held_out",)]
     assert (without["rows"], without["left_out"]) == (0, {"held_out": 2})
     assert "held_out; allow_held_out: true takes them in" in without["empty"]

@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from synth.claims.workers import heartbeats
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.storage import Storage
 from synth.ledger.storage.journal import JournaledReply, recorded
 from synth.schemas.flow import Flow
@@ -50,7 +50,7 @@ def start(flow_file: Path, url: str, **environment: str) -> "subprocess.Popen[st
 
 
 def contents(url: str) -> dict[str, Any]:
-    found = [(t.trajectory_id, canonical_content(t)) for t in Ledger(url).trajectories()]
+    found = [(t.trajectory_id, canonical_content(t)) for t in StoredLedger(url).trajectories()]
     assert len(found) == len(dict(found)), "no trajectory stands twice"
     return dict(found)
 
@@ -135,7 +135,7 @@ def replies_on_disk(url: str, state: Path) -> int:
     """Replies that the killed run had paid for: in committed shards, and in journals of shards that
     are not.
     """
-    ledger = Ledger(url)
+    ledger = StoredLedger(url)
     committed = sum(len(t.turns) for t in ledger.trajectories())
     settled = set(ledger.state.slots)
     events, _ = recorded(ledger.journal_folder)

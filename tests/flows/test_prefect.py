@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from tests.flow_files import SYNTH, echo_flow, run_flow
 from tests.synth.canonical_content import canonical_content
 
@@ -120,7 +120,7 @@ def test_a_real_server_records_the_flow_run_and_the_ledger_is_that_of_a_direct_r
     assert {artifact["key"] for artifact in ask(server, "artifacts")} == {"funnel", "links"}
     run_flow(echo_flow(), str(tmp_path / "direct"))
     runs = [
-        {t.trajectory_id: canonical_content(t) for t in Ledger(u).trajectories()}
+        {t.trajectory_id: canonical_content(t) for t in StoredLedger(u).trajectories()}
         for u in (url, str(tmp_path / "direct"))
     ]
     assert runs[0] == runs[1]

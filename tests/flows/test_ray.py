@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.log.lost_shards import lost_lines
 from synth.schemas.flow import Flow
 from tests.flow_files import SYNTH, echo_flow, run_flow
@@ -77,12 +77,12 @@ def on_cluster(flow: Flow, url: str, folder: Path, *options: str) -> str:
 def has_the_rows_of_one_process(flow: Flow, url: str, folder: Path, episodes: int = 80) -> None:
     run_flow(flow, str(folder / "direct"))
     ray, direct = (
-        {t.trajectory_id: canonical_content(t) for t in Ledger(at).trajectories()}
+        {t.trajectory_id: canonical_content(t) for t in StoredLedger(at).trajectories()}
         for at in (url, str(folder / "direct"))
     )
     assert ray == direct
     assert len(ray) == episodes
-    state = Ledger(url).state
+    state = StoredLedger(url).state
     assert sum(len(shard.slots) for shard in state.shards) == episodes, "no slot was filled twice"
     assert lost_lines(state) == []
 
@@ -114,6 +114,6 @@ def test_two_nodes_that_share_only_a_bucket_of_which_one_is_killed_give_the_ledg
     on_cluster(flow, "s3://ray/run", tmp_path, "--s3", "--kill")
     assert (tmp_path / "node1" / "killed").exists()
     has_the_rows_of_one_process(flow, str(tmp_path / "bucket" / "run"), tmp_path)
-    assert len(Ledger(str(tmp_path / "bucket" / "run")).state.fences) == 1, (
+    assert len(StoredLedger(str(tmp_path / "bucket" / "run")).state.fences) == 1, (
         "the killed node was declared dead, and nobody else"
     )

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.sql import query
 from synth.policies.chance import turn_draws
 from synth.schemas.environment import AgentTurn
@@ -87,7 +87,7 @@ def exported(url: str) -> list[dict[str, Any]]:
 
 def recovered(url: str) -> set[str]:
     sql = "SELECT subject_id FROM scores WHERE metric = 'recovered' AND value = 1"
-    return {identity for (identity,) in query(Ledger(url), sql).fetchall()}
+    return {identity for (identity,) in query(StoredLedger(url), sql).fetchall()}
 
 
 def test_the_wrong_turn_stays_in_the_context_without_loss_and_the_way_back_is_learnt(
@@ -97,7 +97,7 @@ def test_the_wrong_turn_stays_in_the_context_without_loss_and_the_way_back_is_le
     _, reports, _ = run_flow(flow({"recovery_share": 1.0}, {"keep_masked": True}), url)
     came_back = {
         t.trajectory_id
-        for t in Ledger(url).trajectories()
+        for t in StoredLedger(url).trajectories()
         if t.outcome == "success" and len(t.turns) == 3
     }
     assert recovered(url) <= came_back
@@ -154,6 +154,8 @@ def test_where_no_export_can_say_that_a_turn_carries_no_loss_they_take_no_place(
     run_flow(flow({"recovery_share": 1.0}, {"unroll": "whole"}), url)
     sql = "SELECT trajectory_id FROM decisions WHERE filter = 'select' AND reason = 'masked_turns'"
     assert (
-        {identity for (identity,) in query(Ledger(url), sql).fetchall()} == recovered(url) != set()
+        {identity for (identity,) in query(StoredLedger(url), sql).fetchall()}
+        == recovered(url)
+        != set()
     )
     assert exported(url)

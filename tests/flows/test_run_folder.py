@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from synth.flows.run_folder import refuse_foreign
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.storage import Storage
 from synth.schemas.errors import ConfigError, DamagedError
 from tests.flow_files import echo_flow, run_flow
@@ -93,11 +93,11 @@ def test_logs_and_what_a_killed_start_left_are_no_obstacle(tmp_path: Path) -> No
     (tmp_path / "manifest").mkdir()
     (tmp_path / "manifest" / ".tmp-1-a").write_text("")
     run_flow(echo_flow(**SMALL), str(tmp_path))
-    assert len(Ledger(str(tmp_path)).state.current_valid()) == 1
+    assert len(StoredLedger(str(tmp_path)).state.current_valid()) == 1
 
 
 def test_a_flow_file_beside_imported_trajectories_is_not_written_over(tmp_path: Path) -> None:
-    Ledger(str(tmp_path), create=True)  # what an import makes
+    StoredLedger(str(tmp_path), create=True)  # what an import makes
     (tmp_path / "flow.yaml").write_text("mine")
     with pytest.raises(ConfigError, match=r"holds a flow\.yaml that no run wrote"):
         run_flow(echo_flow(**SMALL), str(tmp_path))
@@ -112,7 +112,10 @@ def test_a_copied_run_goes_on_from_where_the_first_stopped(tmp_path: Path) -> No
     assert "rollout: nothing to do" in said
     more = SMALL | {"stages": [{"rollout": {"trials": 3}}]}
     run_flow(echo_flow(**more), str(tmp_path / "b"))
-    assert [len(Ledger(str(tmp_path / name)).state.current_valid()) for name in "ab"] == [1, 3]
+    assert [len(StoredLedger(str(tmp_path / name)).state.current_valid()) for name in "ab"] == [
+        1,
+        3,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -153,8 +156,8 @@ def test_a_new_run_inside_another_one_is_refused_and_one_that_is_there_goes_on(
 ) -> None:
     outer, inner = tmp_path / "mine", tmp_path / "mine" / "2026-11-21"
     refuse_foreign(str(inner))
-    Ledger(str(inner), create=True)
-    Ledger(str(outer), create=True)
+    StoredLedger(str(inner), create=True)
+    StoredLedger(str(outer), create=True)
     refuse_foreign(str(outer))
     refuse_foreign(str(inner))
     refuse_foreign(f"{outer}-2026-11-21")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from synth.flows.resolve import resolve
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.sql import query
 from synth.schemas.errors import FlowError
 from synth.schemas.flow import Flow
@@ -21,7 +21,7 @@ MIXED = {"explorer": {"policy": "expert", "profiles": "mixed"}}
 
 
 def rows(url: str, sql: str) -> list[tuple[Any, ...]]:
-    return query(Ledger(url), sql).fetchall()
+    return query(StoredLedger(url), sql).fetchall()
 
 
 def flow(select: Any, *after: Any, **changes: Any) -> Flow:

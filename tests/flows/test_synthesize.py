@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.sql import query
 from synth.schemas.outcome import Fault, Outcome
 from tests.echo_fault import planned_fault
@@ -18,7 +18,7 @@ from tests.synth.models.chat_server import ChatServer, Mishap
 
 
 def contents(url: str) -> dict[str, Any]:
-    ledger = Ledger(url)
+    ledger = StoredLedger(url)
     return {t.trajectory_id: canonical_content(t) for t in ledger.trajectories()}
 
 
@@ -44,7 +44,7 @@ def test_a_run_on_an_object_store_gives_the_same_trajectories(tmp_path: Path) ->
     _, second, _ = run_flow(echo_flow(), remote)
     assert contents(local) == contents(remote)
     assert first["export"]["datasets"]["sft"]["rows"] == second["export"]["datasets"]["sft"]["rows"]
-    assert Ledger(remote).storage.size("datasets/sft/README.md")
+    assert StoredLedger(remote).storage.size("datasets/sft/README.md")
 
 
 @pytest.mark.slow
@@ -84,12 +84,12 @@ def test_fewer_trials_show_fewer_and_nothing_is_lost(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     run_flow(echo_flow(stages=[{"rollout": {"trials": 3}}]), url)
     run_flow(echo_flow(stages=[{"rollout": {"trials": 1}}]), url)
-    ledger = Ledger(url)
+    ledger = StoredLedger(url)
     assert query(ledger, "SELECT count(*) FROM trajectories").fetchall() == [(4,)]
     assert query(ledger, "SELECT count(*) FROM trajectories_all").fetchall() == [(12,)]
     run_flow(echo_flow(stages=[{"rollout": {"trials": 3}}]), url)
-    assert query(Ledger(url), "SELECT count(*) FROM trajectories").fetchall() == [(12,)]
-    assert query(Ledger(url), "SELECT count(*) FROM trajectories_all").fetchall() == [(12,)]
+    assert query(StoredLedger(url), "SELECT count(*) FROM trajectories").fetchall() == [(12,)]
+    assert query(StoredLedger(url), "SELECT count(*) FROM trajectories_all").fetchall() == [(12,)]
 
 
 @pytest.mark.slow
@@ -117,7 +117,7 @@ def test_another_profile_is_other_work(tmp_path: Path) -> None:
     )
     assert sum(reports["rollout"]["outcomes"].values()) == 16
     assert query(
-        Ledger(url), "SELECT count(DISTINCT slot_id) FROM trajectories_all"
+        StoredLedger(url), "SELECT count(DISTINCT slot_id) FROM trajectories_all"
     ).fetchall() == [(32,)]
 
 
@@ -155,7 +155,8 @@ def test_a_server_that_dies_loses_nothing_and_the_rerun_asks_only_for_the_rest(
         assert server.counts()["total"] == 2 * 4
     assert reports["rollout"]["outcomes"] == {"success": 4, "invalid": 6}
     assert query(
-        Ledger(url), "SELECT count(DISTINCT slot_id) FROM trajectories WHERE outcome = 'success'"
+        StoredLedger(url),
+        "SELECT count(DISTINCT slot_id) FROM trajectories WHERE outcome = 'success'",
     ).fetchall() == [(4,)]
 
 
@@ -212,7 +213,7 @@ def test_a_lost_shard_is_named_and_done_again(tmp_path: Path) -> None:
         "verdicts on the lost attempts are not verdicts on these"
     )
     assert query(
-        Ledger(url), "SELECT count(*) FROM decisions JOIN trajectories USING (trajectory_id)"
+        StoredLedger(url), "SELECT count(*) FROM decisions JOIN trajectories USING (trajectory_id)"
     ).fetchall() == [(16,)]
     _, _, said = run_flow(echo_flow(), url)
     assert said.splitlines()[-4:] == [
@@ -238,11 +239,11 @@ def test_a_half_written_file_is_named_and_harms_nothing(tmp_path: Path) -> None:
 def test_outcomes_of_faults_are_never_exported(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     run_flow(echo_flow(env={"name": "echo", "tasks": 2, "turns": 3, "raise_in_check": True}), url)
-    for trajectory in Ledger(url).trajectories():
+    for trajectory in StoredLedger(url).trajectories():
         assert (trajectory.outcome, trajectory.fault, trajectory.reward) == (
             Outcome.INVALID,
             Fault.ENVIRONMENT,
             None,
         )
     assert not (tmp_path / "run/datasets/sft").exists()
-    assert msgspec.to_builtins(Ledger(url).state.current_valid()) == []
+    assert msgspec.to_builtins(StoredLedger(url).state.current_valid()) == []

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from synth.flows.resolve import resolve
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.sql import query
 from synth.schemas.errors import FlowError
 from synth.schemas.flow import Flow
@@ -15,7 +15,7 @@ from tests.flow_files import echo_flow, run_flow
 
 
 def rows(url: str, sql: str) -> list[tuple[object, ...]]:
-    return query(Ledger(url), sql).fetchall()
+    return query(StoredLedger(url), sql).fetchall()
 
 
 INNER = "node NOT IN ('START', 'SUCCESS', 'FAILURE')"

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from synth.cli.graph import graph
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.sql import query
 from synth.schemas.flow import Flow
 from tests.flow_files import echo_flow, run_flow
@@ -30,7 +30,8 @@ def trials_of_nodes(url: str) -> set[object]:
     return {
         n
         for (n,) in query(
-            Ledger(url), "SELECT n FROM nodes WHERE node NOT IN ('START', 'SUCCESS', 'FAILURE')"
+            StoredLedger(url),
+            "SELECT n FROM nodes WHERE node NOT IN ('START', 'SUCCESS', 'FAILURE')",
         ).fetchall()
     }
 
@@ -40,7 +41,8 @@ def test_turns_that_differ_in_what_replays_answer_differently_are_one(tmp_path: 
     _, reports, _ = run_flow(flow(learn=4), url)
     assert trials_of_nodes(url) == {3}
     rows = query(
-        Ledger(url), "SELECT subject_id, value, detail FROM scores WHERE metric = 'volatile_field'"
+        StoredLedger(url),
+        "SELECT subject_id, value, detail FROM scores WHERE metric = 'volatile_field'",
     ).fetchall()
     found = {
         (world, value, msgspec.json.decode(detail)["tool"], msgspec.json.decode(detail)["place"])
@@ -48,9 +50,9 @@ def test_turns_that_differ_in_what_replays_answer_differently_are_one(tmp_path: 
     }
     assert found == {(NAME, 1.0, "echo", ".request"), (NAME, 1.0, "finish", ".request")}
     assert any("echo .request differs each time" in line for line in reports["topology"]["also"])
-    before = query(Ledger(url), "SELECT count(*) FROM scores_all").fetchall()
+    before = query(StoredLedger(url), "SELECT count(*) FROM scores_all").fetchall()
     run_flow(flow(learn=4), url)
-    assert query(Ledger(url), "SELECT count(*) FROM scores_all").fetchall() == before, (
+    assert query(StoredLedger(url), "SELECT count(*) FROM scores_all").fetchall() == before, (
         "it is learned once"
     )
 
@@ -67,7 +69,7 @@ def test_a_world_that_is_not_deterministic_is_stepped_again_only_where_the_flow_
 def test_why_two_turns_are_one_is_told_as_the_run_masked_them(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     run_flow(flow(learn=4), url)
-    one, other = [t.trajectory_id for t in Ledger(url).trajectories()][:2]
+    one, other = [t.trajectory_id for t in StoredLedger(url).trajectories()][:2]
     same = [
         CliRunner().invoke(graph, [url, "--why", f"{one}:0", f"{other}:0"]).stdout.splitlines()[1]
     ]

@@ -18,7 +18,7 @@ from synth.engine.runs.replaying import recheck_all, replay_all
 from synth.engine.runs.summary import summary_lines
 from synth.flows.environments import open_env
 from synth.flows.resolve import resolve
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.sql import query
 from synth.schemas.errors import FlowError, SynthError
 from synth.schemas.flow import Flow
@@ -60,7 +60,7 @@ def flow(url: str | None, *, user: dict[str, Any] | None = None, **changes: Any)
 
 
 def rows(url: str, sql: str) -> list[tuple[Any, ...]]:
-    return query(Ledger(url), sql).fetchall()
+    return query(StoredLedger(url), sql).fetchall()
 
 
 @pytest.mark.slow
@@ -113,7 +113,7 @@ def test_deviations_are_counted_by_kind_with_one_question(tmp_path: Path) -> Non
     )
     lines = [
         seen
-        for t in Ledger(url).trajectories()
+        for t in StoredLedger(url).trajectories()
         for turn in t.turns
         for seen in turn.observations
         if seen.wording is not None
@@ -130,7 +130,7 @@ def test_what_is_read_back_is_what_was_played(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     with ChatServer(faithful) as server:
         run_flow(flow(server.url), url)
-    for trajectory in Ledger(url).trajectories():
+    for trajectory in StoredLedger(url).trajectories():
         worded = [
             seen
             for turn in trajectory.turns
@@ -190,12 +190,12 @@ def test_replay_and_recheck_need_no_server_and_show_prints_the_script_beside_the
     url = str(tmp_path / "run")
     with ChatServer(at_first(lambda line: said(f"{line} Goodbye!"))) as server:
         run_flow(flow(server.url, stages=STAGES[:1]), url)
-    replays = asyncio.run(replay_all(Ledger(url), open_env, [], PlainProgress(StringIO())))
+    replays = asyncio.run(replay_all(StoredLedger(url), open_env, [], PlainProgress(StringIO())))
     assert (replays.same, replays.differences, dict(replays.left_out)) == (8, [], {})
-    rechecks = asyncio.run(recheck_all(Ledger(url), open_env, PlainProgress(StringIO())))
+    rechecks = asyncio.run(recheck_all(StoredLedger(url), open_env, PlainProgress(StringIO())))
     assert (rechecks.stayed, rechecks.changed) == (8, [])
     shown = "\n".join(
-        line for trajectory in Ledger(url).trajectories() for line in readable(trajectory)
+        line for trajectory in StoredLedger(url).trajectories() for line in readable(trajectory)
     )
     assert "Hello. Yes, please go ahead." in shown
     assert "(talker was turned down: ends_early: Yes, please go ahead. Goodbye!)" in shown
@@ -208,7 +208,7 @@ def test_it_costs_what_its_calls_cost_under_its_own_role(tmp_path: Path) -> None
     with ChatServer(faithful) as server:
         run_flow(flow(server.url), url)
         calls = server.counts()["total"]
-    by_role = {row["role"]: row for row in cost(Ledger(url))["by"]}
+    by_role = {row["role"]: row for row in cost(StoredLedger(url))["by"]}
     assert by_role["user"]["model_calls"] == calls
     assert by_role["user"]["cost_usd"] == pytest.approx(
         (by_role["user"]["prompt_tokens"] + by_role["user"]["completion_tokens"]) / 1e6, rel=1e-6
@@ -255,7 +255,7 @@ def test_a_server_that_dies_leaves_faults_of_the_simulator_and_the_next_run_fill
         assert reports["rollout"]["faults"] == {"user_simulator": 3}
         _, reports, _ = run_flow(first, url)
     assert reports["rollout"]["outcomes"] == {"invalid": 3, "success": 1}
-    invalid = [t for t in Ledger(url).trajectories() if t.outcome is Outcome.INVALID]
+    invalid = [t for t in StoredLedger(url).trajectories() if t.outcome is Outcome.INVALID]
     assert [(t.reward, t.check_result) for t in invalid] == [(None, None)] * 3
 
 

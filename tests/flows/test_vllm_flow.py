@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.schemas.trajectory import Trajectory
 from tests.flow_files import model_flow, run_flow
 from tests.synth.models.chat_brains import Body, echo_expert
@@ -28,7 +28,7 @@ def rolled_out(urls: list[str], folder: Path, **model: Any) -> list[Trajectory]:
         stages=STAGES,
     )
     run_flow(flow, str(folder))
-    return list(Ledger(str(folder)).trajectories())
+    return list(StoredLedger(str(folder)).trajectories())
 
 
 def after(calls: int, then: Callable[[], None]) -> Callable[[Body], dict[str, Any]]:

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from synth import ConfigError, work
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.schemas.flow import Flow
 from tests.flow_files import SYNTH, echo_flow, model_flow, run_flow
 from tests.rounds import rounds
@@ -70,7 +70,7 @@ def ended(process: "subprocess.Popen[str]") -> str:
 
 def contents(url: str) -> dict[str, Any]:
     """Content by slot; a slot that was filled twice fails."""
-    ledger = Ledger(url)
+    ledger = StoredLedger(url)
     found = [(one.slot_id, canonical_content(one)) for one in ledger.trajectories()]
     assert len(found) == len(dict(found))
     return dict(found)
@@ -162,9 +162,9 @@ def test_workers_of_one_unit_each_end_a_run(tmp_path: Path) -> None:
 def test_where_nothing_is_left_a_worker_claims_nothing_and_ends_well(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     run_flow(echo_flow(), url)
-    lines = Ledger(url).state.lines
+    lines = StoredLedger(url).state.lines
     assert ended(worker(url)) == f"{url}: 0 units done here; nothing is left\n"
-    assert Ledger(url).state.lines == lines
+    assert StoredLedger(url).state.lines == lines
 
 
 def test_a_worker_with_another_flow_is_refused_with_the_setting_that_differs(
@@ -172,10 +172,10 @@ def test_a_worker_with_another_flow_is_refused_with_the_setting_that_differs(
 ) -> None:
     url = str(tmp_path / "run")
     run_flow(echo_flow(), url)
-    lines = Ledger(url).state.lines
+    lines = StoredLedger(url).state.lines
     with pytest.raises(ConfigError, match=r"is a run of 'echo' with other settings .*\(seed\)"):
         work(url, flow=echo_flow(seed=4), quiet=True)
-    assert Ledger(url).state.lines == lines
+    assert StoredLedger(url).state.lines == lines
 
 
 def test_a_run_that_no_flow_began_is_refused(tmp_path: Path) -> None:

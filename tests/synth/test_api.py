@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 import synth
-from synth.ledger import Ledger as StoredLedger
-from synth.ledger import StageRef
+from synth.ledger import StageRef, StoredLedger
 from synth.ledger.ledger import Score
 from synth.ledger.log.manifest import name_of
 from tests.flow_files import echo_flow

@@ -15,7 +15,7 @@ from synth.engine.study.effects.effect import Effect
 from synth.engine.study.episodes import ShardEpisodes
 from synth.engine.study.player import Player
 from synth.engine.study.step_effect import DecisionState, step_effect
-from synth.ledger.ledger import Ledger, StageRef
+from synth.ledger.ledger import StageRef, StoredLedger
 from synth.ledger.storage.journal import Journal
 from synth.models.admission import ConcurrencyLimit
 from synth.rollout.episode import EpisodeSpec
@@ -35,7 +35,7 @@ class Bench:
     """A run on a fork whose ways have known chances, and a failed trial that took the left one."""
 
     def __init__(self, folder: Path, policy: PolicySpec | None = None, **config: Any) -> None:
-        self.ledger = Ledger(str(folder / "run"), create=True)
+        self.ledger = StoredLedger(str(folder / "run"), create=True)
         none: Callable[..., Any] = lambda *given: pytest.fail("nothing is made here")  # noqa: E731
         self.run = Run(
             self.ledger,

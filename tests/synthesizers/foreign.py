@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from synth.ledger.ledger import Ledger, StageRef
+from synth.ledger.ledger import StageRef, StoredLedger
 from synth.schemas.trajectory import Turn
 
 
@@ -13,13 +13,13 @@ def as_import(url: Path, *, spoilt: bool = False, **changes: Any) -> Path:
     """The rollout's trials as imports, their tasks with `changes`; `spoilt`: with an answer that
     their world did not give. The ledger.
     """
-    ledger = Ledger(str(url))
+    ledger = StoredLedger(str(url))
     trials = [t for t in ledger.trajectories() if t.synthesizer == "rollout"]
     tasks = {
         task_id: replace(task, **changes)
         for task_id, task in ledger.tasks({t.task_id for t in trials}).items()
     }
-    imports = Ledger(f"{url}-imports", create=True)
+    imports = StoredLedger(f"{url}-imports", create=True)
     foreign = {
         "env": next(iter(tasks.values())).env,
         "synthesizer": "import",

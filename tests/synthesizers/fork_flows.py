@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.views import connect
 from synth.schemas.flow import Flow
 from tests.synthesizers.fork_world import NAME, POLICY
@@ -28,7 +28,7 @@ def fork_flow(
 
 
 def rows(url: str, metric: str = "critical_step", where: str = "") -> list[Row]:
-    with connect(Ledger(url)) as connection:
+    with connect(StoredLedger(url)) as connection:
         sql = (
             f"SELECT subject_id, turn, value, detail FROM scores WHERE metric = '{metric}' "
             f"{where} ORDER BY subject_id, turn, detail"
@@ -40,7 +40,7 @@ def rows(url: str, metric: str = "critical_step", where: str = "") -> list[Row]:
 
 def outcomes(url: str) -> dict[str, str]:
     """Of every trajectory in the ledger, evidence that no view of the flow shows too."""
-    with connect(Ledger(url)) as connection:
+    with connect(StoredLedger(url)) as connection:
         return dict(
             connection.execute("SELECT trajectory_id, outcome FROM trajectories_all").fetchall()
         )
@@ -48,7 +48,7 @@ def outcomes(url: str) -> dict[str, str]:
 
 def evidence(url: str) -> dict[str, str]:
     """Continuations of step tests: id -> slot."""
-    with connect(Ledger(url)) as connection:
+    with connect(StoredLedger(url)) as connection:
         sql = (
             "SELECT trajectory_id, slot_id FROM trajectories_all WHERE synthesizer = "
             "'critical_step'"

@@ -8,7 +8,7 @@ import pytest
 
 from synth.engine.budget import Budget
 from synth.engine.runs.summary import failure, summary_lines
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.schemas.errors import ConfigError, SynthError
 from synth.schemas.outcome import Fault
 from synth.schemas.trajectory import Usage
@@ -72,7 +72,7 @@ def test_money_and_tokens_are_counted_turn_by_turn_and_once(tmp_path: Path) -> N
             stages=[{"rollout": {"trials": 2}}],
         )
         run, _, _ = run_flow(flow, str(tmp_path / "run"))
-    committed = [t.totals for t in Ledger(str(tmp_path / "run")).trajectories()]
+    committed = [t.totals for t in StoredLedger(str(tmp_path / "run")).trajectories()]
     assert run.budget.tokens == sum(u.prompt_tokens + u.completion_tokens for u in committed) > 0
     assert run.budget.spent.cost_usd == pytest.approx(sum(u.cost_usd or 0.0 for u in committed))
 
@@ -134,7 +134,7 @@ def test_a_server_that_refuses_everything_is_asked_a_few_times_and_the_rest_stay
         assert server.counts()["total"] < 20
         server._mishaps.clear()
         _, reports, _ = run_flow(flow, url)
-    state = Ledger(url).state
+    state = StoredLedger(url).state
     assert sum(slot.valid is not None for slot in state.slots.values()) == 40
     assert reports["rollout"]["outcomes"]["success"] == 40
     assert reports["rollout"]["faults"]["model"] < 20

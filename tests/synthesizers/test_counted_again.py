@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from tests.flow_files import run_flow
 from tests.synthesizers.fork_flows import fork_flow, outcomes, rows
 from tests.synthesizers.fork_world import dice
@@ -27,7 +27,7 @@ def test_every_share_of_a_label_can_be_counted_again_from_the_trajectories_that_
     url = str(tmp_path / "run")
     run_flow(fork_flow({"proposals": {"from": "all"}}, tasks=12, left=30, right=70), url)
     known = outcomes(url)
-    base = {t.trajectory_id for t in Ledger(url).trajectories() if t.synthesizer == "rollout"}
+    base = {t.trajectory_id for t in StoredLedger(url).trajectories() if t.synthesizer == "rollout"}
     assert set(known.values()) == {"success", "failure"}
     labels = rows(url)
     for subject, _, value, detail in labels:

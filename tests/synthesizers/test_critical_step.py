@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from synth.flows.resolve import resolve
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.views import connect
 from synth.schemas.errors import SynthError
 from synth.schemas.flow import Flow
@@ -133,10 +133,10 @@ def test_too_few_tests_have_no_control_and_the_report_says_so(tmp_path: Path) ->
 def test_a_rerun_plays_nothing_and_writes_nothing(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     _, first, _ = run_flow(fork_flow(), url)
-    before, shards = rows(url), len(Ledger(url).state.shards)
+    before, shards = rows(url), len(StoredLedger(url).state.shards)
     dice.opened = 0
     _, again, said = run_flow(fork_flow(), url)
-    assert (dice.opened, rows(url), again, len(Ledger(url).state.shards)) == (
+    assert (dice.opened, rows(url), again, len(StoredLedger(url).state.shards)) == (
         0,
         before,
         first,
@@ -243,11 +243,11 @@ def test_no_later_stage_takes_evidence_for_a_trial(tmp_path: Path) -> None:
     _, reports, _ = run_flow(
         fork_flow({"proposals": {"from": "all"}}, tasks=8, after=after, left=50), url
     )
-    trials = {t.trajectory_id for t in Ledger(url).trajectories()}
+    trials = {t.trajectory_id for t in StoredLedger(url).trajectories()}
     played = evidence(url)
     assert len(played) > 20
     assert not trials & set(played)
-    with connect(Ledger(url)) as connection:
+    with connect(StoredLedger(url)) as connection:
         judged = {
             identity
             for (identity,) in connection.execute(

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.views import connect
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import SynthError
@@ -74,7 +74,7 @@ def test_a_ceiling_leaves_the_rest_to_a_rerun_and_labels_wait_for_the_whole_cont
         assert reports["critical_step"]["left_open"] > 0
         run_flow(chat_flow(server.url), url)
     assert rows(url) == rows(whole)
-    with connect(Ledger(url)) as connection:
+    with connect(StoredLedger(url)) as connection:
         twice = "SELECT question_id, ordinal FROM replies GROUP BY ALL HAVING count(*) > 1"
         assert connection.execute(twice).fetchall() == []
 
@@ -187,7 +187,7 @@ def test_continuations_of_two_checkpoints_are_not_compared(tmp_path: Path) -> No
         server.brain = updated_under_way
         _, reports, _ = run_flow(chat_flow(server.url), url)
     labels = [detail for _, _, _, detail in rows(url)]
-    with connect(Ledger(url)) as connection:
+    with connect(StoredLedger(url)) as connection:
         weights = dict(
             connection.execute("SELECT trajectory_id, weights_id FROM trajectories_all").fetchall()
         )
@@ -219,7 +219,7 @@ def test_what_a_judge_names_is_tested_and_decided_by_continuations_alone(tmp_pat
         run, _, _ = run_flow(with_judge(server.url, judge.url), url)
         failures = sum(
             t.synthesizer == "rollout" and t.outcome == "failure"
-            for t in Ledger(url).trajectories()
+            for t in StoredLedger(url).trajectories()
         )
         assert judge.counts()["total"] == failures > 3
     labels = rows(url)
@@ -243,7 +243,7 @@ def test_a_judge_that_is_not_understood_leaves_the_rules(tmp_path: Path, answer:
         (0, "departure"),
         (0, "effect"),
     }
-    with connect(Ledger(url)) as connection:
+    with connect(StoredLedger(url)) as connection:
         assert connection.execute(
             "SELECT count(*) FROM replies WHERE role = 'judge' AND unreadable IS NULL"
         ).fetchone() == (0,)
@@ -286,7 +286,7 @@ def test_labels_of_a_former_run_are_judged_anew_by_the_control_of_all(tmp_path: 
     assert {detail["fdr"] for *_, detail in labels} == {
         second["critical_step"]["expected_false_share"]
     }
-    with connect(Ledger(url)) as connection:
+    with connect(StoredLedger(url)) as connection:
         ((every,),) = connection.execute(
             "SELECT count(*) FROM scores_all WHERE metric = 'critical_step'"
         ).fetchall()

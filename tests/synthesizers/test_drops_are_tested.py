@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.views import connect
 from synth.schemas.flow import Flow
 from tests.flow_files import run_flow
@@ -32,7 +32,7 @@ def flow(*stages: Any) -> Flow:
 
 
 def drops(url: str) -> set[tuple[str, int]]:
-    with connect(Ledger(url)) as connection:
+    with connect(StoredLedger(url)) as connection:
         sql = "SELECT subject_id, turn FROM scores JOIN trajectories ON subject_id = trajectory_id"
         return set(
             connection.execute(

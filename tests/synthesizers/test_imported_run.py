@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.sql import query
 from tests.flow_files import SYNTH
 
@@ -68,7 +68,7 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 
 def column(run: Path, sql: str) -> list[Any]:
-    return [found for (found,) in query(Ledger(str(run)), sql).fetchall()]
+    return [found for (found,) in query(StoredLedger(str(run)), sql).fetchall()]
 
 
 def test_failed_trials_are_retried_from_their_turns(imported: tuple[Path, str]) -> None:
@@ -80,7 +80,7 @@ def test_failed_trials_are_retried_from_their_turns(imported: tuple[Path, str]) 
             "'success'",
         )
     )
-    retries = [t for t in Ledger(str(run)).trajectories() if t.synthesizer == "reflect_retry"]
+    retries = [t for t in StoredLedger(str(run)).trajectories() if t.synthesizer == "reflect_retry"]
     assert {t.parent_id for t in retries} == failed != set()
     assert any(t.outcome == "success" for t in retries)
     assert not any(t.fault for t in retries)

@@ -8,7 +8,7 @@ from statistics import fmean
 import pytest
 
 from benchmarks.gates.dice import NAME, POLICY, STUDY
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.typed import labels
 from synth.pairs import KtoReport, LabelSettings, kto_labels
 from synth.schemas.flow import Flow
@@ -31,7 +31,7 @@ def found(folder: Path, ways: int, **world: float) -> tuple[list[StepLabel], Kto
     )
     url = str(folder / "run")
     run_flow(flow, url)
-    ledger, report = Ledger(url), KtoReport()
+    ledger, report = StoredLedger(url), KtoReport()
     list(kto_labels(ledger, LabelSettings(include_scripted=True), report))
     tests = [row.about for row in labels(ledger, StepLabel) if not row.about.control]
     return tests, report

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.schemas.flow import Flow
 from synth.schemas.outcome import Outcome
 from tests.flow_files import run_flow
@@ -52,7 +52,7 @@ def ours(stage: dict[str, Any], env: dict[str, Any] | None, explorer: dict[str, 
 def failed(url: Path, *, truncated: bool = True) -> set[str]:
     """Trials that are retried; without the `truncated` ones, those whose steps are tested."""
     wanted = {Outcome.FAILURE, Outcome.TRUNCATED} if truncated else {Outcome.FAILURE}
-    return {t.trajectory_id for t in Ledger(str(url)).trajectories() if t.outcome in wanted}
+    return {t.trajectory_id for t in StoredLedger(str(url)).trajectories() if t.outcome in wanted}
 
 
 @pytest.mark.parametrize(("env", "explorer"), WORLDS)
@@ -66,7 +66,7 @@ def test_imported_trials_are_retried_in_their_rebuilt_world(
         ours({"reflect_retry": {"reflector": "rules_blind"}}, None, explorer), str(url)
     )
     report = reports["reflect_retry"]
-    retries = [t for t in Ledger(str(url)).trajectories() if t.synthesizer == "reflect_retry"]
+    retries = [t for t in StoredLedger(str(url)).trajectories() if t.synthesizer == "reflect_retry"]
     assert report["attempted"] == len(bases) > 0
     assert report["attempted"] == report["verified"] + sum(report["rejected"].values())
     assert retries
@@ -86,7 +86,7 @@ def test_steps_of_imported_trials_are_tested_in_their_rebuilt_world(
     labels = [row for row in rows(str(url)) if not row[3]["control"]]
     assert labels
     assert {subject for subject, *_ in labels} <= {
-        t.trajectory_id for t in Ledger(str(url)).trajectories()
+        t.trajectory_id for t in StoredLedger(str(url)).trajectories()
     }
     assert {detail["status"] for *_, detail in labels} <= {"confirmed", "rejected"}
     assert "no_world" not in reports["critical_step"]["rejected"]

@@ -16,7 +16,7 @@ from synth.engine.cost import spent
 from synth.envs.registry import LOGGED
 from synth.flows.bindings import Bindings
 from synth.flows.proposal.confirming import confirming
-from synth.ledger.ledger import Ledger, StageRef
+from synth.ledger.ledger import StageRef, StoredLedger
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow
 from synth.schemas.messages import to_messages
@@ -80,8 +80,8 @@ def log(
     return logged, trial
 
 
-def imported(folder: Path, *logs: tuple[Task, Trajectory]) -> Ledger:
-    ledger = Ledger(str(folder / "run"), create=True)
+def imported(folder: Path, *logs: tuple[Task, Trajectory]) -> StoredLedger:
+    ledger = StoredLedger(str(folder / "run"), create=True)
     tasks = {one.task_id: one for one, _ in logs}
     trials = [trial for _, trial in logs]
     ledger.commit(StageRef("import", "import"), tasks=list(tasks.values()), trajectories=trials)
@@ -99,7 +99,7 @@ def test_what_is_the_same_is_a_trial_of_the_world_and_the_rest_is_counted(tmp_pa
     report = reports["relive"]
     assert (report["attempted"], report["verified"]) == (3, 2)
     assert report["rejected"] == {"other_answer": 1}
-    found = [one for one in Ledger(ledger.storage.url).trajectories() if one.env == NAME]
+    found = [one for one in StoredLedger(ledger.storage.url).trajectories() if one.env == NAME]
     assert sorted(one.outcome.value for one in found) == ["failure", "success"]
     assert {one.task_id for one in found} == {task("tea").task_id}
     for one in found:
@@ -109,7 +109,7 @@ def test_what_is_the_same_is_a_trial_of_the_world_and_the_rest_is_counted(tmp_pa
         assert one.turns[1].state_key in ("tea", "beer")
     _, reports, _ = run_flow(flow(), ledger.storage.url)
     assert reports["relive"] == report
-    found = [one for one in Ledger(ledger.storage.url).trajectories() if one.env == NAME]
+    found = [one for one in StoredLedger(ledger.storage.url).trajectories() if one.env == NAME]
     assert len(found) == 2
 
 
@@ -117,7 +117,7 @@ def test_only_what_was_done_again_suggests_acts(tmp_path: Path) -> None:
     ledger = imported(tmp_path, log("tea", 0), log("beer", 1), log("beer", 2, served="no beer"))
     assert siblings(ledger) == {"log 1": {1: ["log 0"]}}, "beer, where tea passed"
     run_flow(flow(), ledger.storage.url)
-    assert siblings(Ledger(ledger.storage.url)) == {"again log 1": {1: ["again log 0"]}}
+    assert siblings(StoredLedger(ledger.storage.url)) == {"again log 1": {1: ["again log 0"]}}
 
 
 def test_what_a_log_has_cost_was_not_paid_here(tmp_path: Path) -> None:
@@ -127,11 +127,11 @@ def test_what_a_log_has_cost_was_not_paid_here(tmp_path: Path) -> None:
     dear = replace(trial, turns=turns, totals=paid, user_totals=paid)
     ledger = imported(tmp_path, (logged, dear))
     run_flow(flow(), ledger.storage.url)
-    assert sorted(one.env for one in Ledger(ledger.storage.url).trajectories()) == [
+    assert sorted(one.env for one in StoredLedger(ledger.storage.url).trajectories()) == [
         "tavern/evening",
         NAME,
     ]
-    assert spent(Ledger(ledger.storage.url)) == Usage()
+    assert spent(StoredLedger(ledger.storage.url)) == Usage()
 
 
 def test_a_log_that_met_a_fault_is_tried_again_by_the_next_run(
@@ -152,7 +152,9 @@ def test_a_log_that_met_a_fault_is_tried_again_by_the_next_run(
     monkeypatch.setattr(there, "WORLD", dataclasses.replace(there.WORLD, relive=late))
     ledger = imported(tmp_path, log("tea", 0))
     run_flow(flow(), ledger.storage.url)
-    assert [one.env for one in Ledger(ledger.storage.url).trajectories()] == ["tavern/evening"]
+    assert [one.env for one in StoredLedger(ledger.storage.url).trajectories()] == [
+        "tavern/evening"
+    ]
     _, reports, _ = run_flow(flow(), ledger.storage.url)
     assert (reports["relive"]["verified"], asked) == (1, ["log 0"] * 2)
 

@@ -12,7 +12,7 @@ import pytest
 
 from synth.engine.progress import progress_for
 from synth.importers.commit import import_into
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.views import connect
 from synth.schemas.errors import SynthError
 from synth.schemas.flow import Flow
@@ -48,7 +48,7 @@ def flow(left: int, trials: int = 10, tasks: int = 6, **settings: Any) -> Flow:
 
 
 def standings(url: str) -> dict[str, tuple[int, int]]:
-    trials = [t for t in Ledger(url).trajectories() if t.synthesizer == "rollout"]
+    trials = [t for t in StoredLedger(url).trajectories() if t.synthesizer == "rollout"]
     both = (
         Counter(t.task_id for t in trials),
         Counter(t.task_id for t in trials if t.outcome == "success"),
@@ -64,7 +64,7 @@ def test_every_success_of_a_hard_task_is_counted_by_continuations_that_can_be_lo
     hard = {task for task, (n, s) in standings(url).items() if s <= n / 4}
     expected = {
         t.trajectory_id
-        for t in Ledger(url).trajectories()
+        for t in StoredLedger(url).trajectories()
         if t.outcome == "success" and t.task_id in hard
     }
     found, known = rows(url, "second_evidence"), outcomes(url)
@@ -79,7 +79,7 @@ def test_every_success_of_a_hard_task_is_counted_by_continuations_that_can_be_lo
     proven = {identity for identity, _, passes, _ in found if passes is not None and passes >= 2}
     assert reports["second_evidence"]["attempted"] == len(expected)
     assert reports["second_evidence"]["verified"] == len(proven)
-    with connect(Ledger(url)) as connection:
+    with connect(StoredLedger(url)) as connection:
         sql = (
             "SELECT trajectory_id FROM decisions WHERE filter = 'select' AND reason = "
             "'lucky_unproven'"
@@ -181,7 +181,7 @@ def imported(folder: Path, **world: Any) -> str:
 
 
 def hard_successes(url: str) -> set[str]:
-    trials = list(Ledger(url).trajectories())
+    trials = list(StoredLedger(url).trajectories())
     both = (
         Counter(t.task_id for t in trials),
         Counter(t.task_id for t in trials if t.outcome == "success"),

@@ -13,7 +13,7 @@ from synth import import_trajectories
 from synth.api.confirming import confirm
 from synth.flows.bindings import Bindings, SaidByUser
 from synth.flows.proposal.confirming import confirming
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow
 from synth.synthesizers.sibling_acts import price, siblings
@@ -55,7 +55,7 @@ def told(result: Any, kind: str) -> Any:
 @pytest.mark.slow
 def test_what_decides_is_confirmed_and_is_all_that_pairs_are_made_of(tmp_path: Path) -> None:
     url = logs(tmp_path, left=0, right=100)
-    found = siblings(Ledger(str(url)))
+    found = siblings(StoredLedger(str(url)))
     assert found
     assert {turn for turns in found.values() for turn in turns} == {0}
     result = confirmed(url)
@@ -145,7 +145,7 @@ def test_verdicts_that_lie_are_found_out(databases: Path, tmp_path: Path) -> Non
     labels = tmp_path / "labels.jsonl"
     told = [
         {"id": one.trajectory_id, "success": one.outcome != "success"}
-        for one in Ledger(str(databases)).trajectories()
+        for one in StoredLedger(str(databases)).trajectories()
     ]
     labels.write_text("".join(json.dumps(one) + "\n" for one in told))
     dpo, tests = pairs_of(databases, tmp_path / "mine", labels)
@@ -157,6 +157,6 @@ def test_a_world_is_started_as_its_user_says(tmp_path: Path) -> None:
     flow |= {"models": {"explorer": {"policy": "expert"}}, "stages": [{"rollout": {"trials": 1}}]}
     run_flow(Flow.model_validate(flow), str(tmp_path / "run"))
     bound = Bindings({"sql": SaidByUser("sql", {"tables": 5})})
-    ledger = Ledger(str(as_import(tmp_path / "run")))
+    ledger = StoredLedger(str(as_import(tmp_path / "run")))
     told = confirming(ledger, bound, {"models.explorer.policy": "expert"})
     assert told.env.model_dump(exclude_unset=True) == {"name": "sql", "tables": 5, "tasks": 0}

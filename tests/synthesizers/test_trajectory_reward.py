@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from synth.engine.asking import UnreadableError
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.views import connect
 from synth.schemas.errors import ConfigError, SynthError
 from synth.schemas.flow import Flow
@@ -41,7 +41,7 @@ def by_first_word(shown: str) -> str:
 
 
 def rewards(url: Path) -> dict[str, float | None]:
-    with connect(Ledger(str(url))) as connection:
+    with connect(StoredLedger(str(url))) as connection:
         return dict(
             connection.execute(
                 "SELECT subject_id, value FROM scores WHERE metric = 'trajectory_reward'"
@@ -56,7 +56,9 @@ def test_passed_trials_are_judged_once_and_failed_ones_never(tmp_path: Path) -> 
         asked = server.counts()["total"]
         run_flow(judged_flow(server.url), str(tmp_path / "run"))
         assert server.counts()["total"] == asked
-    outcomes = {t.trajectory_id: t.outcome for t in Ledger(str(tmp_path / "run")).trajectories()}
+    outcomes = {
+        t.trajectory_id: t.outcome for t in StoredLedger(str(tmp_path / "run")).trajectories()
+    }
     found = rewards(tmp_path / "run")
     assert set(found) == {
         identity for identity, outcome in outcomes.items() if outcome == "success"
@@ -94,7 +96,7 @@ def drawn_flow(url: str, **select: Any) -> Flow:
 
 
 def selected(url: Path) -> set[str]:
-    with connect(Ledger(str(url))) as connection:
+    with connect(StoredLedger(str(url))) as connection:
         rows = connection.execute(
             "SELECT trajectory_id FROM decisions WHERE filter = 'select' AND keep"
         ).fetchall()
@@ -112,7 +114,8 @@ def test_of_each_task_a_row_is_drawn_by_reward_where_the_flow_says_so(tmp_path: 
         run_flow(drawn_flow(server.url, by_reward=True), str(tmp_path / "run"))
         run_flow(drawn_flow(server.url), str(tmp_path / "plain"))
     tasks = {
-        trial.trajectory_id: trial.task_id for trial in Ledger(str(tmp_path / "run")).trajectories()
+        trial.trajectory_id: trial.task_id
+        for trial in StoredLedger(str(tmp_path / "run")).trajectories()
     }
     found = rewards(tmp_path / "run")
     expected: dict[str, str] = {}

@@ -9,7 +9,7 @@ from benchmarks.critical_steps import EXPLORER
 from synth.exporters.export import export
 from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.schemas.flow import Flow
 from tests.flow_files import model_flow, run_flow
 from tests.synth.exporters.test_training import tiny_model
@@ -46,7 +46,10 @@ def _alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def exported(run: str, folder: Path, kinds: tuple[str, ...], **settings: object) -> Path:
     for kind in kinds:
         export(
-            kind, Ledger(run), DatasetFolder(folder / kind), RowSettings.model_validate(settings)
+            kind,
+            StoredLedger(run),
+            DatasetFolder(folder / kind),
+            RowSettings.model_validate(settings),
         )
     return folder
 

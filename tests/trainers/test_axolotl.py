@@ -15,7 +15,7 @@ import yaml
 from synth.exporters.export import export
 from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 
 pytestmark = pytest.mark.slow
 
@@ -30,7 +30,7 @@ def test_loss_is_where_our_masks_are(storefront: Path, student: Path, tmp_path: 
 
     export(
         "sft",
-        Ledger(str(storefront / "run")),
+        StoredLedger(str(storefront / "run")),
         DatasetFolder(tmp_path / "sft"),
         RowSettings(form="axolotl", include_scripted=True),
     )

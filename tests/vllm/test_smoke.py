@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.models.servers.http_chat import open_vllm
 from synth.models.servers.vllm_scoring import open_scoring
 from synth.models.settings import ModelSettings
@@ -182,7 +182,7 @@ def test_rollouts_in_the_storefront_end_with_verdicts_and_play_again_exactly(
     process = synth(flow_file(tmp_path, server, trials=2), tmp_path / "run")
     out, errors = process.communicate(timeout=600)
     assert process.returncode == 0, errors
-    trajectories = list(Ledger(str(tmp_path / "run")).trajectories())
+    trajectories = list(StoredLedger(str(tmp_path / "run")).trajectories())
     assert len(trajectories) == 12
     assert {trajectory.outcome for trajectory in trajectories} <= {
         Outcome.SUCCESS,
@@ -212,7 +212,7 @@ def test_a_run_survives_its_server_killed_and_started_again_and_asks_for_no_repl
     _, errors = process.communicate(timeout=600)
     assert process.returncode == 0, errors
     assert "Traceback" not in errors
-    rows = list(Ledger(str(tmp_path / "run")).records())
+    rows = list(StoredLedger(str(tmp_path / "run")).records())
     assert [row["fault"] for row in rows] == [None] * 36
     calls = sum(row["model_calls"] for row in rows)
     assert 0 < server.metric("vllm:request_success_total") <= calls - 60

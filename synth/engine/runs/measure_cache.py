@@ -10,7 +10,7 @@ import msgspec
 from pydantic import BaseModel
 
 from synth.engine.asking import SourceMeans
-from synth.ledger import Ledger, Score, StageRef
+from synth.ledger import Score, StageRef, StoredLedger
 from synth.ledger.log.manifest import Json, StageLine
 from synth.ledger.typed import of_subjects
 from synth.schemas import Case, Faulted, Filter, Measure, content_hash
@@ -51,12 +51,12 @@ class BoundFilter:
         key = content_hash([self.measured_by, self.models])
         return StageRef(f"{MEASURES}{self.name}", key)
 
-    def begin(self, ledger: Ledger) -> None:
+    def begin(self, ledger: StoredLedger) -> None:
         """Makes its measures part of what the current flow shows."""
         ref, settings = self.measures_ref, {**self.measured_by, "models": self.models}
         ledger.begin_stage(StageLine(ref.stage, ref.stage_key, settings))
 
-    def stored(self, ledger: Ledger, identities: Iterable[str]) -> Measures:
+    def stored(self, ledger: StoredLedger, identities: Iterable[str]) -> Measures:
         """Its measures of these trajectories, as far as the ledger has them."""
         found: dict[str, list[Measure]] = {}
         key = self.measures_ref.stage_key

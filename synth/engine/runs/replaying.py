@@ -12,7 +12,7 @@ import msgspec
 from synth.boundary import FaultError, guard_async
 from synth.branching import replay
 from synth.engine.progress import Progress
-from synth.ledger import Decision, Ledger, Score, StageRef
+from synth.ledger import Decision, Score, StageRef, StoredLedger
 from synth.ledger.log.manifest import StageLine
 from synth.ledger.log.state import IMPORT
 from synth.ledger.with_tasks import with_tasks
@@ -55,7 +55,7 @@ class RecheckTally:
 
 
 async def replay_all(
-    ledger: Ledger, open_env: OpenEnv, identities: Sequence[str], progress: Progress
+    ledger: StoredLedger, open_env: OpenEnv, identities: Sequence[str], progress: Progress
 ) -> ReplayTally:
     """Executes the named trajectories again, or all valid ones of the current flow, each in a fresh
     environment.
@@ -83,7 +83,7 @@ async def replay_all(
 
 async def _in_envs(
     what: str,
-    ledger: Ledger,
+    ledger: StoredLedger,
     trajectories: Iterable[Trajectory],
     open_env: OpenEnv,
     call: Callable[[Env, Task, Trajectory], Awaitable[T]],
@@ -138,7 +138,7 @@ def _fresh_env(
     return None
 
 
-async def recheck_all(ledger: Ledger, open_env: OpenEnv, progress: Progress) -> RecheckTally:
+async def recheck_all(ledger: StoredLedger, open_env: OpenEnv, progress: Progress) -> RecheckTally:
     """New verdicts from stored facts, as decisions and scores beside the old ones, which stay as
     they are.
     """

@@ -15,7 +15,7 @@ from synth.engine.context import Run
 from synth.engine.runs.event_loop import event_loop_watchdog, gc_paused
 from synth.engine.runs.slot_scheduler import do_shards
 from synth.engine.runs.stage_reports import env_versions, episodes_report
-from synth.ledger import Ledger, StageRef
+from synth.ledger import StageRef, StoredLedger
 from synth.ledger.atomic_write import write_named
 from synth.ledger.log import manifest, manifest_checkpoints
 from synth.ledger.log.lost_shards import lost_lines
@@ -65,7 +65,7 @@ async def run_stages(
         return reports
 
 
-def _half_written(ledger: Ledger) -> Iterator[str]:
+def _half_written(ledger: StoredLedger) -> Iterator[str]:
     """A line for each temporary file of a writer that died: it is part of nothing."""
     folders = (manifest.FOLDER, manifest_checkpoints.FOLDER, *TABLES)
     left = (f"{one}/{name}" for one in folders for name in ledger.storage.leftovers(one))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from synth.claims.slots import ClaimedSlots, PeerClaims, still_open
 from synth.engine.context import Run
 from synth.engine.cost import spent
-from synth.ledger import Ledger, StageRef
+from synth.ledger import StageRef, StoredLedger
 from synth.ledger.storage.journal import free_journal
 from synth.schemas import Plan, PlannedSlot, Shard, Stage
 from synth.side_by_side import run_workers
@@ -19,7 +19,7 @@ from synth.side_by_side import run_workers
 WAIT_S, LONGEST_WAIT_S = 0.5, 20.0
 
 
-def longer(wait_s: float, ledger: Ledger) -> float:
+def longer(wait_s: float, ledger: StoredLedger) -> float:
     """How long to wait after a wait in vain: on an object store each look costs requests."""
     return wait_s if ledger.storage.local else min(LONGEST_WAIT_S, 1.5 * wait_s)
 

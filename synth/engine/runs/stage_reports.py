@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from synth.engine.context import Run
-from synth.ledger import Ledger, StageRef
+from synth.ledger import StageRef, StoredLedger
 
 SHOWN = 3
 _TURN = re.compile(r"^(turn|step) \d+")
@@ -23,7 +23,7 @@ def commonest(details: Mapping[str, int]) -> dict[str, int]:
     return dict(sorted(alike.items(), key=lambda item: (-item[1], item[0]))[:SHOWN])
 
 
-def episodes_report(ledger: Ledger, stage: str) -> Mapping[str, Any]:
+def episodes_report(ledger: StoredLedger, stage: str) -> Mapping[str, Any]:
     """Attempts by outcome and by fault, and the commonest details of the faults."""
     attempts = ledger.frame("trajectories").filter(pl.col("stage") == stage)
     detail = pl.col("fault_detail").replace("", None).fill_null("unknown")

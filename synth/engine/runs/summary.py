@@ -9,7 +9,7 @@ from typing import Any
 from synth.engine.context import AGENT, USER, Run
 from synth.engine.funnel import Report, Reports
 from synth.engine.numbers import counted_noun
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.tables.asked_roles import EQUAL_PROMPTS, QUESTIONS, REFUSED, SAME_PROMPT
 from synth.ledger.views import connect
 from synth.schemas import Fault, Outcome, SynthError
@@ -101,7 +101,7 @@ def summary_lines(run: Run, reports: Reports) -> Iterator[tuple[str, str]]:
             yield "over", overrun
 
 
-def _shortest(ledger: Ledger, identity: str) -> str:
+def _shortest(ledger: StoredLedger, identity: str) -> str:
     """The shortest beginning of an id, of 8 letters at least, that names one trajectory."""
     every = {record.trajectory_id for shard in ledger.state.shards for record in shard.slots}
 

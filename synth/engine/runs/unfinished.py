@@ -5,7 +5,7 @@ committed by then.
 from collections.abc import Sequence
 
 from synth.engine.runs.measure_cache import MEASURES
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 
 RECHECK = "recheck"
 """No stage of a flow: it gives new verdicts from stored facts, and is through when they stand."""
@@ -19,7 +19,7 @@ def kind_of_stage(stage: str) -> str:
     return name if number.isdigit() else stage
 
 
-def unfinished(ledger: Ledger) -> list[str]:
+def unfinished(ledger: StoredLedger) -> list[str]:
     """The stages that were begun and are not through, in the flow's order; those that only write
     are none of them.
     """
@@ -32,7 +32,7 @@ def unfinished(ledger: Ledger) -> list[str]:
     ]
 
 
-def not_begun(ledger: Ledger) -> list[str]:
+def not_begun(ledger: StoredLedger) -> list[str]:
     """The stages of the flow that were never begun, in its order; those that only write are none of
     them.
     """
@@ -40,7 +40,7 @@ def not_begun(ledger: Ledger) -> list[str]:
     return [stage for stage in left if kind_of_stage(stage) not in WRITERS]
 
 
-def _of_flow(ledger: Ledger) -> list[str]:
+def _of_flow(ledger: StoredLedger) -> list[str]:
     """The names of the flow's stages, as they are numbered where one stands in it several times."""
     named = [str(choice["name"]) for choice in (ledger.state.flow or {}).get("stages", ())]
 
@@ -58,7 +58,7 @@ def not_finished(stages: Sequence[str], done: str) -> str:
     )
 
 
-def unfinished_line(ledger: Ledger, done: str, *, before: str | None = None) -> str | None:
+def unfinished_line(ledger: StoredLedger, done: str, *, before: str | None = None) -> str | None:
     """The same of a whole run, or of what comes `before` a stage, with what it has not begun; None
     where that is through.
     """

@@ -8,7 +8,7 @@ from pathlib import Path
 from synth.exporters.folder.dataset_folder import DatasetFolder, Replace, read_manifest
 from synth.exporters.kind import Spelling, as_key
 from synth.ledger.atomic_write import NO_STAGE, in_run
-from synth.ledger.ledger import Ledger, StageRef
+from synth.ledger.ledger import StageRef, StoredLedger
 from synth.ledger.log.manifest import WrittenFile, WrittenLine
 from synth.ledger.log.verify_written import DATASETS
 from synth.ledger.storage import Storage
@@ -16,7 +16,7 @@ from synth.schemas import ConfigError
 
 
 def dataset_in(
-    ledger: Ledger,
+    ledger: StoredLedger,
     folder: str,
     *,
     replace: Replace,
@@ -48,7 +48,7 @@ def dataset_in(
     )
 
 
-def folder_in(ledger: Ledger, out: str) -> str | None:
+def folder_in(ledger: StoredLedger, out: str) -> str | None:
     """The dataset folder of the run that a path means, if it means one: `datasets/...`."""
     if not ledger.storage.local or "://" in out:
         inside = (
@@ -63,7 +63,7 @@ def folder_in(ledger: Ledger, out: str) -> str | None:
     return inside if inside.startswith(f"{DATASETS}/") else None
 
 
-def owner(ledger: Ledger, folder: str) -> str | None:
+def owner(ledger: StoredLedger, folder: str) -> str | None:
     """The name of the flow whose dataset stands in a folder of a run; "" where none of its flows
     wrote it, None where none stands.
     """
@@ -80,7 +80,7 @@ def owner(ledger: Ledger, folder: str) -> str | None:
     return None if manifest is None else ledger.state.flow_of.get(manifest.stage_key or "", "")
 
 
-def of_others(ledger: Ledger, folder: str, flow: str) -> str | None:
+def of_others(ledger: StoredLedger, folder: str, flow: str) -> str | None:
     """Whose dataset stands in a folder of a run, where it is not this flow's: the flow replaces it
     with `overwrite` only.
     """
@@ -100,7 +100,7 @@ def overwriting(stage: str) -> str:
     return f"--set stages.{stage}.overwrite=true"
 
 
-def refuse_others(ledger: Ledger, folder: str, flow: str, stage: str) -> None:
+def refuse_others(ledger: StoredLedger, folder: str, flow: str, stage: str) -> None:
     """Raises `ConfigError` where the dataset of another flow stands: one with another `name`,
     whatever its settings are.
     """

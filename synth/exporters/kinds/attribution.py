@@ -14,7 +14,7 @@ from synth.exporters.kind import Kind
 from synth.exporters.tally import ExportCounts
 from synth.ledger.decisions import with_decisions
 from synth.ledger.flow_scan import FlowScan
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.redactions import found_values, with_redacted_tasks
 from synth.ledger.typed import read
 from synth.schemas import AttributionLabel, RowError, Task, Trajectory, Turn, to_messages
@@ -54,7 +54,7 @@ class AttributionRow(msgspec.Struct, frozen=True):
         return self.trajectory.turns[self.cause.turn]
 
 
-def attribution_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[AttributionRow]:
+def attribution_rows(ledger: StoredLedger, tally: ExportCounts) -> Iterator[AttributionRow]:
     """Failed runs with a confirmed cause, each once: of several, the earliest turn."""
     causes: dict[str, list[Cause]] = {}
     # labels without a value say only that the recorded rest works (`replay_flip`)

@@ -15,7 +15,7 @@ from synth.exporters.form import Column, Form, NotRepresentableError
 from synth.exporters.kind import ControlTokenPolicy, RowSettings, identity_of, lineage_of
 from synth.exporters.kinds.whispered import CANARY, shows_canary
 from synth.exporters.tally import ExportCounts
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.schemas import Source, Trajectory
 from synth.text.control_tokens import (
     ControlTokens,
@@ -81,7 +81,7 @@ class Guarded(msgspec.Struct, frozen=True):
     done: ControlTokenPolicy | None = None
 
 
-def as_the_flow_says(settings: RowSettings, ledger: Ledger) -> RowSettings:
+def as_the_flow_says(settings: RowSettings, ledger: StoredLedger) -> RowSettings:
     """The settings with a policy: their own, else that of the current flow's filter, else
     `drop`.
     """

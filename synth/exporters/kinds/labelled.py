@@ -14,7 +14,7 @@ from synth.exporters.form import Form, NotRepresentableError
 from synth.exporters.kind import Kind
 from synth.exporters.kinds.sft_rows import inexact, joined_answers
 from synth.exporters.tally import ExportCounts
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.pairs import (
     KtoReport,
     PairReport,
@@ -68,7 +68,7 @@ def pair_settings(tally: ExportCounts) -> PairSettings:
     return PairSettings(**tally.settings.model_dump(include=names))
 
 
-def dpo_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[LabelledRow]:
+def dpo_rows(ledger: StoredLedger, tally: ExportCounts) -> Iterator[LabelledRow]:
     """The pairs on the policy's own prefixes, or, where they are asked for, only the others."""
     report = PairReport()
 
@@ -88,7 +88,7 @@ def dpo_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[LabelledRow]:
     tally.remarks += report.remarks()
 
 
-def kto_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[LabelledRow]:
+def kto_rows(ledger: StoredLedger, tally: ExportCounts) -> Iterator[LabelledRow]:
     """Desirable and undesirable turns, stratified."""
     report = KtoReport()
     for one in kto_labels(ledger, pair_settings(tally), report):
@@ -100,7 +100,7 @@ def kto_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[LabelledRow]:
     tally.remarks += report.remarks()
 
 
-def prm_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[LabelledRow]:
+def prm_rows(ledger: StoredLedger, tally: ExportCounts) -> Iterator[LabelledRow]:
     """Steps with a label, in pairs of the same tools, or with a soft value alone."""
     render: Render = transcript
     if (student := tally.settings.student) is not None:

@@ -13,7 +13,7 @@ from synth.exporters.kinds.sft import chat_counts, chat_texts
 from synth.exporters.kinds.sft_rows import SftRow
 from synth.exporters.tally import ExportCounts
 from synth.ledger.decisions import with_decisions
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.redactions import with_redacted_tasks
 from synth.loss_turns import mask_reason
 from synth.schemas import Message, Source, Task, Trajectory, turn_messages
@@ -21,7 +21,7 @@ from synth.text.leaks.literals import literals
 from synth.text.provenance.seen import stands
 
 
-def memory_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[SftRow]:
+def memory_rows(ledger: StoredLedger, tally: ExportCounts) -> Iterator[SftRow]:
     """A row for every verified trace whose answer stands on what its tools gave; the actions are
     left out.
     """

@@ -8,13 +8,13 @@ from msgspec.structs import replace
 
 from synth.exporters.kinds.labelled import DPO, KTO, LabelledRow, pair_settings, told_rows
 from synth.exporters.tally import ExportCounts
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.pairs.observed.report import ObservedReport
 from synth.pairs.observed.rows import ObservedRow, observed_pairs
 from synth.pairs.observed.sides import ObservedSide
 
 
-def pairs(ledger: Ledger, tally: ExportCounts) -> Iterator[LabelledRow]:
+def pairs(ledger: StoredLedger, tally: ExportCounts) -> Iterator[LabelledRow]:
     """Both acts after the prompt that they share."""
     for found in _found(ledger, tally):
         sides = (found.chosen, found.rejected)
@@ -24,7 +24,7 @@ def pairs(ledger: Ledger, tally: ExportCounts) -> Iterator[LabelledRow]:
         yield from told_rows(tally, row, found.pair.depth, sides, thoughts=alike)
 
 
-def sides(ledger: Ledger, tally: ExportCounts) -> Iterator[LabelledRow]:
+def sides(ledger: StoredLedger, tally: ExportCounts) -> Iterator[LabelledRow]:
     """Each act by itself; whatever side a thought stands on alone, it is left out of both."""
     for found in _found(ledger, tally):
         alike = bool(found.chosen.thought) is bool(found.rejected.thought)
@@ -33,7 +33,7 @@ def sides(ledger: Ledger, tally: ExportCounts) -> Iterator[LabelledRow]:
             yield from told_rows(tally, row, found.pair.depth, (turn,), thoughts=alike)
 
 
-def _found(ledger: Ledger, tally: ExportCounts) -> Iterator[ObservedRow]:
+def _found(ledger: StoredLedger, tally: ExportCounts) -> Iterator[ObservedRow]:
     report = ObservedReport()
     yield from observed_pairs(ledger, pair_settings(tally), report)
     tally.take(report)

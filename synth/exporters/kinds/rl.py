@@ -14,7 +14,7 @@ from synth.exporters.form import Form
 from synth.exporters.kind import Kind
 from synth.exporters.tally import ExportCounts
 from synth.ledger.decisions import decision_order, verdicts_on
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.redactions import tasks_without_findings, without_findings
 from synth.ledger.views import connect
 from synth.schemas import Message, Release, SampledBy, Task, ToolSchema, to_messages
@@ -61,7 +61,7 @@ class RlRow(msgspec.Struct, frozen=True):
     tools: tuple[ToolSchema, ...]
 
 
-def rl_tasks(ledger: Ledger, release: Release) -> list[tuple[RlTask, Mapping[str, Hashable]]]:
+def rl_tasks(ledger: StoredLedger, release: Release) -> list[tuple[RlTask, Mapping[str, Hashable]]]:
     """The current flow's tasks in the order of their ids, each with what the composition is told
     by; some in memory at once.
     """
@@ -103,7 +103,7 @@ def _unchecked(task: Task) -> str | None:
     return None if task.check else "no_check"
 
 
-def rl_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[RlRow]:
+def rl_rows(ledger: StoredLedger, tally: ExportCounts) -> Iterator[RlRow]:
     """The current flow's tasks in the order of their ids; the decisions that `select` took on tasks
     are honoured.
     """
@@ -134,7 +134,7 @@ def rl_rows(ledger: Ledger, tally: ExportCounts) -> Iterator[RlRow]:
 
 
 def _shown(
-    ledger: Ledger, tasks: Sequence[str], aside: SetAside
+    ledger: StoredLedger, tasks: Sequence[str], aside: SetAside
 ) -> dict[str, tuple[list[Message], tuple[ToolSchema, ...]]]:
     """What the policy saw, before it first spoke, in one valid base trial of each task that has
     one, a canned greeting among it, and its tools; where that cannot be redacted, the task is set

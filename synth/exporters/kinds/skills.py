@@ -12,7 +12,7 @@ import msgspec
 from synth.exporters.kinds.control_tokens import tokens_of
 from synth.exporters.kinds.sft_rows import SftRow
 from synth.exporters.tally import ExportCounts
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.redactions import found_values
 from synth.ledger.typed import read
 from synth.schemas import Text
@@ -34,7 +34,9 @@ class Skill(msgspec.Struct, frozen=True):
     pdi_index: float | None
 
 
-def with_skills(ledger: Ledger, rows: Iterable[SftRow], tally: ExportCounts) -> Iterator[SftRow]:
+def with_skills(
+    ledger: StoredLedger, rows: Iterable[SftRow], tally: ExportCounts
+) -> Iterator[SftRow]:
     """The rows as they are; notes which of those that were written have a skill text."""
     known = {row.subject_id for row in read(ledger, Text, (SKILL,))}
     taken: dict[str, str] = {}
@@ -53,7 +55,7 @@ def with_skills(ledger: Ledger, rows: Iterable[SftRow], tally: ExportCounts) -> 
             taken[one.trajectory_id] = one.task_id
 
 
-def skills(ledger: Ledger, taken: Mapping[str, str], tally: ExportCounts) -> Iterator[Skill]:
+def skills(ledger: StoredLedger, taken: Mapping[str, str], tally: ExportCounts) -> Iterator[Skill]:
     """Of these trajectories with their tasks, in the order of their ids; those with control tokens
     as rows are taken: left out, with other brackets or as they are.
     """

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.views import connect
 from synth.text.leaks.canary import betrayed, canary_of
 from synth.text.transcript.message_texts import Change
@@ -18,7 +18,7 @@ CANARY = "canary_of_guidance"
 _NOTES = "SELECT DISTINCT guidance FROM trajectories_all WHERE guidance IS NOT NULL"
 
 
-def marks_of(ledger: Ledger) -> frozenset[str]:
+def marks_of(ledger: StoredLedger) -> frozenset[str]:
     """The canaries (their signs) of all notes that anybody was whispered in a ledger."""
     with connect(ledger) as connection:
         notes = connection.execute(_NOTES).fetchall()

@@ -27,7 +27,7 @@ from synth.exporters.proof.reading import (
     watched,
 )
 from synth.exporters.proof.rendering import rendering_findings
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 
 
 class Proof(msgspec.Struct, frozen=True):
@@ -51,7 +51,7 @@ class Proof(msgspec.Struct, frozen=True):
 
 def prove(
     kind: str,
-    ledger: Ledger,
+    ledger: StoredLedger,
     settings: RowSettings,
     say: Spelling = as_key,
     unfinished: str | None = None,

@@ -18,7 +18,7 @@ from synth.hub.card.words import written
 from synth.hub.outgoing import Searched
 from synth.hub.row_facts import RowFacts
 from synth.hub.source import Config
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.views import connect
 from synth.report.section import asked
 from synth.report.sections.funnel import reports
@@ -33,7 +33,7 @@ class Described(msgspec.Struct, frozen=True):
     `skills`: (path in the repository, lines) of the skill texts beside a configuration.
     """
 
-    ledger: Ledger
+    ledger: StoredLedger
     repo: str
     licence: Mapping[str, str]
     configs: Sequence[Config]
@@ -117,7 +117,7 @@ def warnings(one: Described) -> Iterator[str]:
                 yield f"`{name}`: {count} of {facts.rows} rows {what}"
 
 
-def environments(ledger: Ledger) -> list[str]:
+def environments(ledger: StoredLedger) -> list[str]:
     """Those of the valid trajectories, else of the tasks."""
     with connect(ledger) as connection:
         _, found = asked(connection, tables.ENVS)

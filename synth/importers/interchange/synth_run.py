@@ -26,7 +26,7 @@ from synth.importers.records import (
     by_record,
     one_line,
 )
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.log.lost_shards import lost_lines
 from synth.ledger.log.state import IMPORT, LedgerState
 from synth.ledger.typed import read
@@ -46,7 +46,7 @@ class StoredRun(msgspec.Struct):
     name: str
     sha: str
     size: int
-    ledger: Ledger
+    ledger: StoredLedger
     read: int = 0
 
 
@@ -58,7 +58,7 @@ def is_run(folder: Path) -> bool:
 def stored_run(folder: Path, name: str) -> StoredRun | Rejection:
     """The run in a folder, as it is now; a rejection of it where its manifest is damaged."""
     try:
-        ledger = Ledger(str(folder))
+        ledger = StoredLedger(str(folder))
     except SynthError as error:
         return Rejection(name, WHOLE, "damaged_run", one_line(str(error)))
 
@@ -115,7 +115,7 @@ def _lasting(state: LedgerState) -> set[str]:
     return set(last.values())
 
 
-def _marks(ledger: Ledger, trials: list[Trajectory]) -> Mapping[str, list[ImportedLabel]]:
+def _marks(ledger: StoredLedger, trials: list[Trajectory]) -> Mapping[str, list[ImportedLabel]]:
     """The labels that sources gave to trajectories that the run had imported itself."""
     found: dict[str, list[ImportedLabel]] = defaultdict(list)
     imported = [one.trajectory_id for one in trials if one.synthesizer == IMPORT]

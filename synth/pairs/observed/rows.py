@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from synth.datasets.release import LABELLED_TURNS, Lineage, Why, first, may_leave
 from synth.ledger.decisions import with_decisions
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.with_tasks import batches
 from synth.loss_turns import characters
 from synth.pairs.labels import PairSettings
@@ -47,7 +47,7 @@ class ObservedRow(msgspec.Struct, frozen=True):
 
 
 def observed_pairs(
-    ledger: Ledger, settings: PairSettings, report: ObservedReport
+    ledger: StoredLedger, settings: PairSettings, report: ObservedReport
 ) -> Iterator[ObservedRow]:
     """One comparison per state at which acts passed differently, fewer where length alone would
     tell the sides apart; `report` is whole once all are given. Trials are read as digests first.
@@ -105,7 +105,10 @@ def _comparisons(
 
 
 def _rows(
-    ledger: Ledger, drawn: Sequence[DrawnComparison], settings: Release, report: ObservedReport
+    ledger: StoredLedger,
+    drawn: Sequence[DrawnComparison],
+    settings: Release,
+    report: ObservedReport,
 ) -> Iterator[ObservedRow]:
     """The rows that may leave; the others are counted in `report` by their reason."""
     for some in batches(drawn, _AT_ONCE):

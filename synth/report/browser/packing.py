@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, TextIO, TypeVar
 
 from synth.ledger.flow_scan import FlowScan
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.redactions import scanned
 from synth.ledger.views import LedgerConnection, connect
 from synth.report.browser.listing import Listing
@@ -105,7 +105,7 @@ class Packed:
         return compressed({"texts": texts.packed, "records": records}), texts.cut
 
 
-def pack(ledger: Ledger, out: TextIO, room: int) -> Packed:
+def pack(ledger: StoredLedger, out: TextIO, room: int) -> Packed:
     """Writes the chunks, then the list, as script elements that hold data; at most about `room`
     characters.
     """
@@ -150,7 +150,7 @@ def _is_handled(packed: Packed, one: Shown) -> bool:
     return packed.aside.tried(one[0].trajectory_id, make) is not None
 
 
-def _shown(ledger: Ledger, connection: LedgerConnection, packed: Packed) -> Iterator[Shown]:
+def _shown(ledger: StoredLedger, connection: LedgerConnection, packed: Packed) -> Iterator[Shown]:
     """Trajectories beside what the tables say of them, in the order of the ledger."""
     for batch in _grouped(ledger.trajectories(), BATCH, 8 * CHUNK_CHARACTERS, _size):
         identities = [[t.trajectory_id for t in batch]]

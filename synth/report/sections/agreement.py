@@ -3,7 +3,7 @@ alone.
 """
 
 from synth.engine.table import Table
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.views import connect
 from synth.report.browser.stand_ins import StandIns
 from synth.report.section import Section, asked, quiet
@@ -57,7 +57,7 @@ _NOTE = (
 _MORE = f" The {SHOWN} pairs that differ most often are shown."
 
 
-def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
+def render(ledger: StoredLedger, stand_ins: StandIns) -> str | None:
     """What each filter decided, then every two of them over the trajectories that both decided
     on.
     """

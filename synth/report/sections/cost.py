@@ -6,7 +6,7 @@ from typing import Any
 from synth.engine.cost import cost
 from synth.engine.numbers import counted_noun, short_count
 from synth.engine.table import Table
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.report.browser.stand_ins import StandIns
 from synth.report.section import Section, paragraph
 
@@ -20,7 +20,7 @@ PER_ROW = {
 _UNKNOWN = "not known"
 
 
-def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
+def render(ledger: StoredLedger, stand_ins: StandIns) -> str | None:
     """What cost.json holds, as tables; a line where no model has answered."""
     return "".join(_parts(cost(ledger))) or None
 

@@ -7,7 +7,7 @@ from functools import reduce
 from synth.engine.numbers import counted_noun
 from synth.engine.table import Table
 from synth.ledger.derived_views import LOST_SHARE
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.views import LedgerConnection, connect
 from synth.report.browser.stand_ins import StandIns
 from synth.report.rates import rate_cells
@@ -54,7 +54,7 @@ _NOTE = (
 )
 
 
-def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
+def render(ledger: StoredLedger, stand_ins: StandIns) -> str | None:
     """By kind, by task, by decile of length; a line where nothing broke."""
     with connect(ledger) as connection:
         _, ((attempts, faults),) = asked(

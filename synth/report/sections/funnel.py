@@ -6,14 +6,14 @@ from typing import Any
 from synth.engine.funnel import funnel_notes, funnel_table
 from synth.engine.runs.stage_reports import episodes_report
 from synth.engine.table import Table
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.log.state import IMPORT
 from synth.report.browser.stand_ins import StandIns
 from synth.report.section import Section
 from synth.schemas import in_html
 
 
-def reports(ledger: Ledger) -> Mapping[str, Mapping[str, Any]]:
+def reports(ledger: StoredLedger) -> Mapping[str, Mapping[str, Any]]:
     """What the current flow's stages have reported, in their order, after what was imported."""
     found: dict[str, Mapping[str, Any]] = {}
     if any(shard.stage == IMPORT for shard in ledger.state.shards):
@@ -25,7 +25,7 @@ def reports(ledger: Ledger) -> Mapping[str, Mapping[str, Any]]:
     return found
 
 
-def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
+def render(ledger: StoredLedger, stand_ins: StandIns) -> str | None:
     """The table that a run ends with."""
     listed = funnel_table(reports(ledger))
     if not listed.rows:

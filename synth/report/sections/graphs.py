@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.tables.graph_rows import Edge
 from synth.ledger.typed import read
 from synth.ledger.views import connect
@@ -29,7 +29,7 @@ WHERE reason = 'lucky_unproven' AND task_id = ?
 """
 
 
-def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
+def render(ledger: StoredLedger, stand_ins: StandIns) -> str | None:
     """The tasks that tell most: those solved nearest to half of the time, the first one open."""
     graphs = []
 

@@ -3,7 +3,7 @@ to.
 """
 
 from synth.engine.table import Table
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.views import connect
 from synth.report.browser.stand_ins import StandIns
 from synth.report.rates import NO_RATE, rate_cells
@@ -39,7 +39,7 @@ _NOTE = (
 )
 
 
-def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
+def render(ledger: StoredLedger, stand_ins: StandIns) -> str | None:
     """A line for each method and policy."""
     with connect(ledger) as connection:
         columns, found = asked(connection, _SQL)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from synth.engine.table import Table
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.tables.asked_roles import QUESTIONS, SAME_PROMPT, UNREAD
 from synth.ledger.views import connect
 from synth.report.browser.stand_ins import StandIns
@@ -24,7 +24,7 @@ _TWICE = (
 )
 
 
-def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
+def render(ledger: StoredLedger, stand_ins: StandIns) -> str | None:
     """The questions by role, then replies that could not be read."""
     with connect(ledger) as connection:
         columns, questions = asked(connection, QUESTIONS)

@@ -1,7 +1,7 @@
 """Scores: how the values of every metric are spread, and how many are undefined."""
 
 from synth.engine.table import DrawnCell, Table, meant
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.views import connect
 from synth.report.browser.stand_ins import StandIns
 from synth.report.meanings import legend, meanings
@@ -36,7 +36,7 @@ _NOTE = (
 )
 
 
-def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
+def render(ledger: StoredLedger, stand_ins: StandIns) -> str | None:
     """A line for each metric of the current flow."""
     with connect(ledger) as connection:
         columns, found = asked(connection, _SQL)

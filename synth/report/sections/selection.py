@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from synth.engine.table import Table
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.report.browser.stand_ins import StandIns
 from synth.report.section import Section, paragraph, quiet
 from synth.report.sections.funnel import reports
@@ -14,7 +14,7 @@ UNITS = {"sft": "loss (characters)", "rl": "tasks"}
 COLUMNS = ("trait", "value", "before", "share before", "after", "share after")
 
 
-def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
+def render(ledger: StoredLedger, stand_ins: StandIns) -> str | None:
     """A table for each kind of data set that was selected for, with shares in percent."""
     found = [
         _table(name, part)

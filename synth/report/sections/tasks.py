@@ -5,7 +5,7 @@ from typing import Any
 
 from synth.engine.numbers import counted_noun
 from synth.engine.table import DrawnCell, Table
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.views import connect
 from synth.report.browser.stand_ins import StandIns
 from synth.report.meanings import legend, meanings
@@ -43,7 +43,7 @@ SELDOM = ("truncated", "no verdict", "faults")
 """Columns that are left out where every task has none."""
 
 
-def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
+def render(ledger: StoredLedger, stand_ins: StandIns) -> str | None:
     """A table, tasks that are solved half of the time first."""
     with connect(ledger) as connection:
         columns, found = asked(connection, _SQL)

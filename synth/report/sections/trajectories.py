@@ -2,13 +2,13 @@
 side by side.
 """
 
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.report.browser.stand_ins import StandIns
 from synth.report.section import Section
 from synth.report.templates import rendered
 
 
-def render(ledger: Ledger, stand_ins: StandIns) -> str | None:
+def render(ledger: StoredLedger, stand_ins: StandIns) -> str | None:
     """The empty list, which the page's script fills."""
     return rendered("trajectories.html") if next(ledger.records(), None) is not None else None
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.loss_turns import EVIDENCE, mask_reason
 from synth.schemas import Outcome, Trajectory, content_hash, to_messages, turn_messages
 from synth.text.transcript.acts import act_digest
@@ -36,7 +36,7 @@ class SeenTrial(msgspec.Struct, frozen=True):
     steps: tuple[PartingStep, ...]
 
 
-def mixed_groups(ledger: Ledger) -> dict[str, list[SeenTrial]]:
+def mixed_groups(ledger: StoredLedger) -> dict[str, list[SeenTrial]]:
     """The trials of each task that was tried with both outcomes; those of one outcome alone, or
     none, where what had the other one is no trial (a branch of an attempt, a retry that was told
     something). Only trials of such tasks are read, one at a time; a few hundred bytes are kept of

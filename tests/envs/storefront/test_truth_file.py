@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmarks.storefront_truth import shares, tables, write
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.sql import query
 from synth.schemas.flow import Flow
 from tests.flow_files import run_flow
@@ -29,16 +29,18 @@ def test_a_run_is_labelled_beside_its_ledger_which_does_not_change(tmp_path: Pat
     written = {path.stem: pq.read_table(path) for path in (Path(url) / "truth").iterdir()}
     assert written.keys() == {"episodes", "writes", "denials", "reads"}
     assert sorted(written["episodes"]["trajectory_id"].to_pylist()) == sorted(
-        t.trajectory_id for t in Ledger(url).trajectories()
+        t.trajectory_id for t in StoredLedger(url).trajectories()
     )
     assert written["writes"].num_rows == sum(len(truth.writes) for truth in labels)
     assert 0 < shares(labels)["reads: novel"] <= 1
     assert [path for path in before if not Path(path).exists()] == []
-    views = query(Ledger(url), "SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()
+    views = query(
+        StoredLedger(url), "SELECT view_name FROM duckdb_views() WHERE NOT internal"
+    ).fetchall()
     assert not [name for (name,) in views if "truth" in name or "writes" in name]
     passed = {
         t.trajectory_id: t.check_result is not None and t.check_result.passed
-        for t in Ledger(url).trajectories()
+        for t in StoredLedger(url).trajectories()
     }
     assert {truth.trajectory_id: truth.passed for truth in labels} == passed
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.views import connect
 from synth.schemas.flow import Flow
 from tests.flow_files import echo_flow, run_flow
@@ -38,7 +38,7 @@ def said(body: Body, **answer: Any) -> dict[str, Any]:
 def rows(folder: Path) -> list[tuple[Any, ...]]:
     sql = """SELECT outcome, turn, value, scores.detail->>'$.agent', scores.detail->>'$.mode', scores.detail->>'$.by', keep, reason
         FROM scores JOIN trajectories ON subject_id = trajectory_id JOIN decisions USING (trajectory_id) WHERE metric = 'attribution'"""
-    with connect(Ledger(str(folder))) as connection:
+    with connect(StoredLedger(str(folder))) as connection:
         return connection.execute(f"{sql} ORDER BY ALL").fetchall()
 
 
@@ -82,7 +82,7 @@ def test_step_by_step_stops_at_the_first_step_that_is_called_decisive(tmp_path: 
             int(re.findall(r"Is step (\d+)", body["messages"][1]["content"])[-1])
             for body in server.bodies
         ]
-    with connect(Ledger(str(tmp_path / "run"))) as connection:
+    with connect(StoredLedger(str(tmp_path / "run"))) as connection:
         turns = [
             n
             for (n,) in connection.execute(
@@ -103,7 +103,7 @@ def test_an_unreadable_reply_is_asked_for_again_and_then_a_fault_of_the_judge_th
     ) as server:
         run_flow(flow(server.url, by="all_at_once", samples=1), str(tmp_path / "run"))
         first = len(server.bodies)
-    with connect(Ledger(str(tmp_path / "run"))) as connection:
+    with connect(StoredLedger(str(tmp_path / "run"))) as connection:
         failures = connection.execute(
             "SELECT count(*) FROM trajectories WHERE outcome = 'failure'"
         ).fetchall()[0][0]

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from synth.filters.leaks.calibration import AT_ONCE, EACH, SUBJECT, planted_questions
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.views import connect
 from tests.flow_files import run_flow
 from tests.synth.models.chat_brains import Body
@@ -60,7 +60,7 @@ def decided(
         )
         run_flow(flow, str(tmp_path / "run"))
 
-    with connect(Ledger(str(tmp_path / "run"))) as connection:
+    with connect(StoredLedger(str(tmp_path / "run"))) as connection:
         rows = connection.execute(
             """SELECT filter, keep, reason FROM decisions JOIN trajectories USING (trajectory_id)
             WHERE synthesizer = 'reflect_retry' AND filter IN ('leak', 'leaks')"""
@@ -115,7 +115,7 @@ def test_a_judge_may_be_asked_about_what_is_planted_though_nothing_is_suspected(
     assert found["leaks"] == {(True, "clean")}
     asked = [body["messages"][1]["content"] for body in server.bodies]
     assert sum(text in LEAKING for text in asked) == (calibrate == "always") * 2 * EACH
-    with connect(Ledger(str(tmp_path / "run"))) as connection:
+    with connect(StoredLedger(str(tmp_path / "run"))) as connection:
         rows = connection.execute(
             "SELECT max(json_extract(detail, '$.calibration.caught')::INT) FROM scores "
             "WHERE metric = 'leaks.judged'"

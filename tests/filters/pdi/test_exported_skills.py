@@ -11,7 +11,7 @@ from synth.exporters.export import export
 from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings
 from synth.hub.source import found
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.views import connect
 from synth.schemas.flow import Flow
 from tests.filters.pdi.test_index import flow, made
@@ -83,7 +83,7 @@ def test_rows_without_a_chain_have_no_such_file(tmp_path: Path) -> None:
     folder = DatasetFolder(tmp_path / "out")
     export(
         "sft",
-        Ledger(run.ledger.storage.url),
+        StoredLedger(run.ledger.storage.url),
         folder,
         RowSettings.model_validate({"include_scripted": True}),
     )

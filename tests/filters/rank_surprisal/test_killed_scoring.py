@@ -14,7 +14,7 @@ import yaml
 from aiohttp import web
 
 from synth.engine.runs.measure_cache import KEPT_EVERY
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from tests.filters.rank_surprisal.test_served_student import flow, ledger, measures
 from tests.flow_files import SYNTH
 from tests.synth.models.chat_server import ChatServer
@@ -59,4 +59,4 @@ def test_killed_in_the_middle_of_scoring_and_run_again_scores_nothing_twice_that
         assert server.scored - scored == TRAJECTORIES - len(kept)
     found = measures(url, "rsr")
     assert found.keys() >= kept
-    assert len(found) == TRAJECTORIES == len(Ledger(url).state.current_valid())
+    assert len(found) == TRAJECTORIES == len(StoredLedger(url).state.current_valid())

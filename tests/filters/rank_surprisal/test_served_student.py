@@ -13,7 +13,7 @@ import pytest
 
 from synth.engine.progress import PlainProgress
 from synth.flows.curate import curate
-from synth.ledger.ledger import Ledger, StageRef
+from synth.ledger.ledger import StageRef, StoredLedger
 from synth.ledger.log.manifest import StageLine
 from synth.ledger.views import connect
 from synth.schemas.errors import SynthError
@@ -43,7 +43,7 @@ def flow(server: ChatServer, **settings: Any) -> Flow:
 
 
 def ledger(tmp_path: Path, count: int) -> str:
-    made = Ledger(str(tmp_path / "run"), create=True)
+    made = StoredLedger(str(tmp_path / "run"), create=True)
     played = [
         make_trajectory(f"s{i}", turns=i % 4 + 1, task_id=f"t{i % 3}", authorship=Authorship.MODEL)
         for i in range(count)
@@ -58,7 +58,7 @@ def curated(url: str, server: ChatServer, said: StringIO | None = None, **settin
 
 
 def measures(url: str, metric: str) -> dict[str, tuple[float, Any]]:
-    with connect(Ledger(url)) as connection:
+    with connect(StoredLedger(url)) as connection:
         rows = connection.execute(
             "SELECT subject_id, value, detail FROM scores WHERE metric = ? AND value IS NOT NULL",
             [metric],
@@ -103,7 +103,7 @@ def test_a_server_that_dies_loses_nothing_and_the_same_command_goes_on(tmp_path:
             curated(url, server)
         assert "\n" not in str(caught.value)
         assert len(measures(url, "rsr")) == server.scored == 5
-        with connect(Ledger(url)) as connection:
+        with connect(StoredLedger(url)) as connection:
             assert connection.execute("SELECT count(*) FROM decisions_all").fetchall() == [(0,)]
         server.dies_after = None
         curated(url, server)
@@ -164,7 +164,7 @@ def test_a_student_whose_card_cannot_be_read_is_told_of_once_and_one_with_a_card
 
 def test_a_run_on_an_object_store_says_that_it_cannot_look(tmp_path: Path) -> None:
     (tmp_path / "card.md").write_text("no hash")
-    made = Ledger("memory://served/run", create=True)
+    made = StoredLedger("memory://served/run", create=True)
     made.commit(
         StageRef("import", "k"), trajectories=[make_trajectory("s0", authorship=Authorship.MODEL)]
     )

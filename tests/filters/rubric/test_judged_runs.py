@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.views import connect
 from synth.schemas.flow import Flow
 from tests.flow_files import echo_flow, run_flow
@@ -63,7 +63,7 @@ def finished(shown: str) -> int:
 
 
 def sql(url: Path, question: str) -> list[tuple[Any, ...]]:
-    with connect(Ledger(str(url))) as connection:
+    with connect(StoredLedger(str(url))) as connection:
         return connection.execute(question).fetchall()
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from synth.claims import Leases
 from synth.claims.slots import ClaimedSlots, PeerClaims, still_open
-from synth.ledger import Ledger, StageRef
+from synth.ledger import StageRef, StoredLedger
 from synth.ledger.log.fencing import FENCE
 from synth.schemas.stage import PlannedSlot
 from synth.schemas.trajectory import Trajectory
@@ -119,7 +119,7 @@ class Worker:
         """Opens the ledger, before any turns are taken."""
         os.environ["SYNTH_STATE_DIR"] = str(machine)
         self.rng = random.Random(self.number)
-        self.ledger = Ledger(self.url, create=True)
+        self.ledger = StoredLedger(self.url, create=True)
         self.leases = Leases(self.ledger, term_s=TERM_S, clock=lambda: self.clock_s)
         self.leases._over.set()  # its signs of life are given by turns, too
         for name in REQUESTS:

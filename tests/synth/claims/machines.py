@@ -7,7 +7,7 @@ from random import Random
 
 from synth.claims import Lease, Leases
 from synth.claims.slots import ClaimedSlots, PeerClaims
-from synth.ledger import Ledger, StageRef
+from synth.ledger import StageRef, StoredLedger
 from synth.ledger.log.fencing import FENCE
 from synth.schemas.stage import PlannedSlot
 from tests.trajectories import make_trajectory
@@ -21,7 +21,7 @@ class Worker:
 
     def __init__(self, url: str, machine: Path, clock_s: float = 0.0) -> None:
         os.environ["SYNTH_STATE_DIR"] = str(machine)
-        self.ledger = Ledger(url, create=True)
+        self.ledger = StoredLedger(url, create=True)
         self.clock_s = clock_s
         self.said: list[str] = []
         self.leases = Leases(self.ledger, term_s=TERM_S, clock=lambda: self.clock_s)
@@ -61,6 +61,6 @@ def settled(url: str) -> list[tuple[str, int]]:
     """Slots and attempts that were committed."""
     return sorted(
         (record.slot_id, record.attempt)
-        for shard in Ledger(url).state.shards
+        for shard in StoredLedger(url).state.shards
         for record in shard.slots
     )

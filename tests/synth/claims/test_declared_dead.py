@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.log.fencing import FencedError
 from tests.synth.claims.machines import REF, TERM_S, Worker
 from tests.trajectories import make_trajectory
@@ -27,7 +27,9 @@ def test_what_a_woken_worker_commits_is_refused_and_leaves_nothing(
     other.commit(taken, "x")
     with pytest.raises(FencedError):
         paused.commit(held, "x")
-    assert [(r.attempt, r.fault) for s in Ledger(url).state.shards for r in s.slots] == [(0, None)]
+    assert [(r.attempt, r.fault) for s in StoredLedger(url).state.shards for r in s.slots] == [
+        (0, None)
+    ]
 
 
 def test_a_fence_that_comes_between_the_look_and_the_line_refuses_the_commit(
@@ -49,7 +51,7 @@ def test_a_fence_that_comes_between_the_look_and_the_line_refuses_the_commit(
     paused.ledger.write_shard = slowly  # type: ignore[method-assign, assignment]
     with pytest.raises(FencedError):
         paused.commit(held, "x")
-    assert Ledger(url).state.shards == []
+    assert StoredLedger(url).state.shards == []
     assert not list(Path(url).glob("trajectories/*"))
 
 
@@ -79,7 +81,7 @@ def test_a_worker_that_was_declared_dead_takes_leases_under_another_name(
     assert again is not None
     assert again.holder != held.holder
     paused.commit(again, "y")
-    assert [r.slot_id for s in Ledger(url).state.shards for r in s.slots] == ["y"]
+    assert [r.slot_id for s in StoredLedger(url).state.shards for r in s.slots] == ["y"]
 
 
 def test_a_worker_that_dies_between_its_fence_and_its_claim_is_no_hindrance(
@@ -148,7 +150,7 @@ def test_a_whole_shard_whose_commit_is_refused_is_dropped(two: tuple[Worker, Wor
 
     asyncio.run(worked())
     assert hand.held == {}
-    assert Ledger(paused.ledger.storage.url).state.shards == []
+    assert StoredLedger(paused.ledger.storage.url).state.shards == []
 
 
 def test_a_cancelled_run_is_no_lost_lease(two: tuple[Worker, Worker]) -> None:

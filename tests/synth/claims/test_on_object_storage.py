@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from synth.ledger import Ledger, StageRef
+from synth.ledger import StageRef, StoredLedger
 from synth.ledger.log import manifest_checkpoints
 from synth.ledger.log.fencing import FENCE, FencedError
 from synth.ledger.log.lost_shards import lost_lines
@@ -66,22 +66,22 @@ def test_a_put_whose_answer_is_lost_is_known_for_ours_when_it_is_sent_again(
     """Sent again it is refused: taken for another writer's, the shard were committed twice, or its
     files were removed.
     """
-    ledger = Ledger(f"{bucket}-{path.strip('/')}", create=True)
+    ledger = StoredLedger(f"{bucket}-{path.strip('/')}", create=True)
     lose(server, 1, path)
     ledger.commit(REF, trajectories=[make_trajectory("x")])
-    again = Ledger(ledger.storage.url)
+    again = StoredLedger(ledger.storage.url)
     assert settled(ledger.storage.url) == [("x", 0)]
     assert lost_lines(again.state) == []
     assert [t.slot_id for t in again.trajectories(every=True)] == ["x"]
 
 
 def test_lines_that_another_process_appends_after_a_listing_are_seen(bucket: str) -> None:
-    reader = Ledger(bucket, create=True)
+    reader = StoredLedger(bucket, create=True)
     reader.storage.names("manifest")
     code = (
-        "import sys; from synth.ledger import Ledger, StageRef; from tests.trajectories import "
+        "import sys; from synth.ledger import StoredLedger, StageRef; from tests.trajectories import "
         "make_trajectory;"
-        "Ledger(sys.argv[1]).commit(StageRef('rollout', 'key1'), "
+        "StoredLedger(sys.argv[1]).commit(StageRef('rollout', 'key1'), "
         "trajectories=[make_trajectory('x')])"
     )
     subprocess.run([sys.executable, "-c", code, bucket], cwd=ROOT, check=True)
@@ -93,7 +93,7 @@ def test_lines_that_another_process_appends_after_a_listing_are_seen(bucket: str
 def test_a_run_is_opened_by_packs_and_a_line_that_is_missing_is_named_though_a_pack_holds_it(
     bucket: str,
 ) -> None:
-    writer, reader = Ledger(bucket, create=True), Ledger(bucket)
+    writer, reader = StoredLedger(bucket, create=True), StoredLedger(bucket)
     for token in range(1, 40):
         writer.fence("w", token, "h")
     assert len(writer.storage.names(manifest_checkpoints.FOLDER)) == 6
@@ -102,16 +102,16 @@ def test_a_run_is_opened_by_packs_and_a_line_that_is_missing_is_named_though_a_p
     read = Storage.read
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Storage, "read", lambda self, name: (asked.append(name), read(self, name))[1])
-        assert Ledger(bucket).state == writer.state
+        assert StoredLedger(bucket).state == writer.state
     assert len(asked) < 10
     assert list(problems(writer.storage, Verified())) == []
     writer.storage.discard("manifest/00000005")
     with pytest.raises(DamagedError, match="manifest/00000005: this manifest line is missing"):
-        Ledger(bucket)
+        StoredLedger(bucket)
 
 
 def test_two_workers_given_the_same_work_cannot_both_commit(bucket: str) -> None:
-    first, second = Ledger(bucket, create=True), Ledger(bucket)
+    first, second = StoredLedger(bucket, create=True), StoredLedger(bucket)
     second.fence("w", 1, "second")
     outcomes = []
     for ledger, holder in ((first, "w"), (second, "second"), (first, "w")):

@@ -10,7 +10,7 @@ import pytest
 
 from synth.claims import Leases
 from synth.claims.slots import ClaimedSlots, PeerClaims
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.log import manifest
 from synth.ledger.log.lost_shards import lost_lines
 from synth.ledger.log.manifest import FenceLine, ShardLine
@@ -26,7 +26,7 @@ def holds(seed: int, folder: Path) -> tuple[int, int, int]:
     """Fences, deaths, and episodes played in vain; the invariants are asserted."""
     told = interleaved(seed, folder, slots=SLOTS)
     assert told.errors == []
-    ledger = Ledger(str(folder / "run"))
+    ledger = StoredLedger(str(folder / "run"))
     lines = [manifest.read(ledger.storage, number) for number in range(ledger.state.lines)]
     fenced_at = {line.work: at for at, line in enumerate(lines) if isinstance(line, FenceLine)}
     committed_at = {
@@ -81,7 +81,7 @@ def test_a_slot_that_others_have_committed_since_is_not_played_though_its_claim_
     hands = []
     for machine in range(2):
         monkeypatch.setenv("SYNTH_STATE_DIR", str(tmp_path / str(machine)))
-        leases = Leases(Ledger(str(tmp_path / "run"), create=True), term_s=60)
+        leases = Leases(StoredLedger(str(tmp_path / "run"), create=True), term_s=60)
         hands.append(
             ClaimedSlots(
                 leases, PeerClaims(leases, term_s=60), planned, Random(0), lambda line: None

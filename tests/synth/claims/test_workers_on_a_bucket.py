@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.log.lost_shards import lost_lines
 from synth.ledger.storage import Storage
 from synth.schemas.flow import Flow
@@ -118,9 +118,9 @@ def test_a_stopped_worker_is_taken_over_by_one_whose_clock_is_a_day_ahead_and_lo
         )
         paid_twice = model.counts()["total"] - asked
     assert settled(bucket) == whole
-    assert Ledger(bucket).state.superseded == frozenset()
-    assert lost_lines(Ledger(bucket).state) == []
-    assert min(Ledger(bucket).state.fences.values()) >= 1
+    assert StoredLedger(bucket).state.superseded == frozenset()
+    assert lost_lines(StoredLedger(bucket).state) == []
+    assert min(StoredLedger(bucket).state.fences.values()) >= 1
     assert paid_twice < CALLS / 2, "it is stopped at its next renewal, not at its commit"
 
 
@@ -174,12 +174,12 @@ def test_a_fast_worker_plays_what_a_slow_one_has_not_begun_and_a_killed_one_cost
     )
     assert {attempt for _, attempt in settled(bucket)} == {0}
     assert len(settled(bucket)) == TASKS * TRIALS
-    assert len(Ledger(bucket).state.fences) == 1, "only the killed one was declared dead"
+    assert len(StoredLedger(bucket).state.fences) == 1, "only the killed one was declared dead"
     assert not any(name.endswith(".0") for name in Storage(bucket).names("claims")), (
         "claims are cleared away with the stage"
     )
     there, here = (
-        {t.trajectory_id: canonical_content(t) for t in Ledger(url).trajectories()}
+        {t.trajectory_id: canonical_content(t) for t in StoredLedger(url).trajectories()}
         for url in (bucket, str(tmp_path / "direct"))
     )
     assert there == here

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from tests.flow_files import SYNTH, echo_flow, run_flow
 
 pytestmark = pytest.mark.slow
@@ -110,7 +110,7 @@ def test_settings_are_overridden_from_the_command_line(tmp_path: Path) -> None:
         "stages.rollout.trials=4",
     )
     assert done.returncode == 0, done.stderr
-    assert len(Ledger(str(tmp_path / "run")).state.current_valid()) == 12
+    assert len(StoredLedger(str(tmp_path / "run")).state.current_valid()) == 12
 
 
 def test_a_dry_run_checks_and_makes_nothing(tmp_path: Path) -> None:
@@ -213,7 +213,7 @@ def test_sql_gives_json_that_a_script_can_read(run_dir: Path) -> None:
 
 
 def test_a_trajectory_is_shown_and_compared(run_dir: Path) -> None:
-    first, second = Ledger(str(run_dir)).state.current_valid()[:2]
+    first, second = StoredLedger(str(run_dir)).state.current_valid()[:2]
     shown = synth("show", run_dir, first[:10]).stdout
     assert "success, ended by done, reward 1" in shown
     assert "calls   echo" in shown
@@ -227,7 +227,9 @@ def test_replay_compares_all_and_fails_where_the_world_changed(run_dir: Path) ->
     done = synth("replay", run_dir, "--quiet")
     assert (done.returncode, done.stdout) == (0, "8 the same, 0 different\n")
     assert (
-        synth("replay", run_dir, Ledger(str(run_dir)).state.current_valid()[0], "--quiet").stdout
+        synth(
+            "replay", run_dir, StoredLedger(str(run_dir)).state.current_valid()[0], "--quiet"
+        ).stdout
         == "1 the same, 0 different\n"
     )
 

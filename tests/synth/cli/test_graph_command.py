@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from synth.cli.graph import graph
-from synth.ledger import Ledger, StageRef
+from synth.ledger import StageRef, StoredLedger
 from synth.ledger.log.manifest import StageLine
 from synth.ledger.tables.graph_rows import Edge, Node
 from synth.schemas.errors import ConfigError
@@ -27,7 +27,7 @@ def run_dir(tmp_path_factory: pytest.TempPathFactory) -> str:
     population, one trial of a.
     """
     folder = str(tmp_path_factory.mktemp("run"))
-    ledger = Ledger(folder, create=True)
+    ledger = StoredLedger(folder, create=True)
     one = trial("T1", [turn(0, "a", q=HOSTILE), turn(1, "b", "5")], True)
     other = trial(
         "T2", [turn(0, "a", q=HOSTILE), turn(1, "b", "6"), turn(2, "a", q=HOSTILE)], False

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from synth.cli import main as command_line
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from tests.flow_files import SYNTH, echo_flow
 
 Done = subprocess.CompletedProcess[str]
@@ -52,7 +52,7 @@ def test_a_full_disk_behind_stdout_is_one_line_and_the_run_is_whole(folder: Path
         "synth: stdout: cannot be written: No space left on device; what was committed is not "
         "lost\n",
     )
-    assert len(Ledger(str(folder / "run")).state.current_valid()) == 1
+    assert len(StoredLedger(str(folder / "run")).state.current_valid()) == 1
 
 
 @pytest.mark.slow
@@ -61,7 +61,7 @@ def test_a_run_survives_streams_that_are_closed_or_full_and_says_nothing_into_it
     folder: Path, streams: str
 ) -> None:
     assert shell(folder, f"{RUN} {streams}").returncode == 0
-    ledger = Ledger(str(folder / "run"))
+    ledger = StoredLedger(str(folder / "run"))
     assert [t.outcome for t in ledger.trajectories()] == ["success"]  # every digest was compared
 
 
@@ -214,7 +214,7 @@ def test_every_example_works_after_the_quickstart(tmp_path: Path) -> None:
     for name, words in sorted(examples(), key=lambda example: example[0] != "run"):
         if needs_more(name, words):
             continue
-        ledger = Ledger(str(tmp_path / "runs/quickstart")) if name != "run" else None
+        ledger = StoredLedger(str(tmp_path / "runs/quickstart")) if name != "run" else None
         found = ledger.state.current_valid() if ledger is not None else []
         if name == "graph" and ledger is not None:
             found = sorted(

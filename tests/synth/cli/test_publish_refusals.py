@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from synth.flows.curate import curate
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.ledger import StageRef
 from synth.schemas.errors import ConfigError
 from synth.schemas.trajectory import Observation, Source
@@ -77,7 +77,7 @@ KEY = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bD1fH3jL5"
 def imported(folder: Path, filters: list[Any], **fields: Any) -> Path:
     """A ledger with one imported trajectory in which a key stands, curated."""
     said = (Observation(f"Push with {KEY}.", Source.USER),)
-    ledger = Ledger(str(folder), create=True)
+    ledger = StoredLedger(str(folder), create=True)
     ledger.commit(StageRef("import", "import"), trajectories=[trajectory(opening=said, **fields)])
     run_flow(
         echo_flow(

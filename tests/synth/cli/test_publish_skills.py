@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from synth.flows.curate import curate
-from synth.ledger.ledger import Ledger, Score, StageRef
+from synth.ledger.ledger import Score, StageRef, StoredLedger
 from synth.stats.pdi import INDEX, SKILL
 from tests.flow_files import echo_flow, run_flow
 from tests.synth.exporters.solved import trajectory
@@ -25,7 +25,7 @@ KEY = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bD1fH3jL5"
 
 def with_skills(run: Path) -> Path:
     """Two imported successes, one of them the end of a chain that a model has distilled."""
-    ledger = Ledger(str(run), create=True)
+    ledger = StoredLedger(str(run), create=True)
     one, other = trajectory("a"), trajectory("b", system_prompt="Be quick.")
     text = {"text": f"Read every page first; never say {KEY}."}
     scores = [

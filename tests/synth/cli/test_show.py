@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from msgspec import structs
 
 from synth.cli.show import diff, readable, show
-from synth.ledger import Ledger, StageRef
+from synth.ledger import StageRef, StoredLedger
 from synth.schemas.check import CheckResult, SubVerdict
 from synth.schemas.outcome import Outcome, Termination
 from synth.schemas.trajectory import (
@@ -33,7 +33,7 @@ SYSTEM = 'Look around.\n\n  "Quotes", <tags> and umlauts: äöü.'
 
 @pytest.fixture
 def run_dir(tmp_path: Path) -> str:
-    ledger = Ledger(str(tmp_path), create=True)
+    ledger = StoredLedger(str(tmp_path), create=True)
     shown = make_trajectory("a", system_prompt=SYSTEM)
     bare = make_trajectory("b", system_prompt=None, tools=(), synthesizer="import", task_id="other")
     ledger.commit(
@@ -65,7 +65,7 @@ def test_what_steers_a_terminal_is_spelled_out_wherever_it_stands_and_stored_as_
     tmp_path: Path,
 ) -> None:
     evil = "\x1b]0;pwn\x07\x9b2J\u202e"
-    ledger = Ledger(str(tmp_path), create=True)
+    ledger = StoredLedger(str(tmp_path), create=True)
     said = Observation(
         f"line\n\tnext {evil}",
         wording=Wording(f"scripted {evil}", f"m {evil}", (TurnedDown(evil, (Deviation(evil),)),)),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from synth.ledger import Ledger, StageRef
+from synth.ledger import StageRef, StoredLedger
 from synth.ledger.log.manifest import StageLine
 from tests.flow_files import SYNTH
 from tests.synth.cli.test_commands import ROOT, refused, synth
@@ -21,7 +21,7 @@ from tests.trajectories import make_trajectory
 @pytest.fixture(scope="module")
 def run_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sql") / "run"
-    ledger = Ledger(str(folder), create=True)
+    ledger = StoredLedger(str(folder), create=True)
     ledger.commit(
         StageRef("rollout", "key1"), trajectories=[make_trajectory("a"), make_trajectory("b")]
     )
@@ -123,7 +123,7 @@ def test_a_reader_that_leaves_ends_a_large_answer_quietly(run_dir: Path) -> None
 
 @pytest.mark.slow
 def test_a_lost_shard_is_told_on_stderr_and_the_rest_is_answered(tmp_path: Path) -> None:
-    ledger = Ledger(str(tmp_path), create=True)
+    ledger = StoredLedger(str(tmp_path), create=True)
     for slot in "ab":
         ledger.commit(StageRef("rollout", "key1"), trajectories=[make_trajectory(slot)])
     ledger.begin_stage(StageLine("rollout", "key1", {}))

@@ -5,13 +5,13 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from synth.cli.verify import verify
-from synth.ledger import Ledger, StageRef
+from synth.ledger import StageRef, StoredLedger
 from synth.schemas.errors import DamagedError
 from tests.trajectories import make_trajectory
 
 
 def test_what_is_damaged_is_named_and_the_command_fails(tmp_path: Path) -> None:
-    ledger = Ledger(str(tmp_path), create=True)
+    ledger = StoredLedger(str(tmp_path), create=True)
     ledger.commit(StageRef("rollout", "key1"), trajectories=[make_trajectory("x")])
     sound = CliRunner().invoke(verify, [str(tmp_path)])
     assert sound.exit_code == 0

@@ -14,7 +14,7 @@ from synth.exporters.registry import KINDS
 from synth.flows.curate import curate
 from synth.hub.publishing import prepare
 from synth.hub.released import PublishRequest
-from synth.ledger.ledger import Decision, Ledger, Score, StageRef
+from synth.ledger.ledger import Decision, Score, StageRef, StoredLedger
 from synth.schemas.check import Check, CheckResult, RowPredicate
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow
@@ -119,7 +119,7 @@ def rows_of_every_kind(
     return [chat, base, better, other], scores, task
 
 
-def curated(folder: Path, reason: str, **export: Any) -> tuple[Ledger, set[str]]:
+def curated(folder: Path, reason: str, **export: Any) -> tuple[StoredLedger, set[str]]:
     """The run, and the ids of what is planted in it."""
     fields, name, _ = FLAWS[reason]
     status = "weak" if reason == "weak_label" else "confirmed"
@@ -129,7 +129,7 @@ def curated(folder: Path, reason: str, **export: Any) -> tuple[Ledger, set[str]]
     decisions = [Decision(one, name, False, "found") for one in sorted(planted)] if name else []
     if name:
         decisions += [Decision(one.trajectory_id, name, True, "clean") for one in clean]
-    ledger = Ledger(str(folder), create=True)
+    ledger = StoredLedger(str(folder), create=True)
     ledger.commit(
         StageRef("import", "import"),
         trajectories=[*clean, *flawed],
@@ -139,7 +139,7 @@ def curated(folder: Path, reason: str, **export: Any) -> tuple[Ledger, set[str]]
     )
     flow = {"name": "release", "stages": [{"export": {"kinds": sorted(KINDS), **export}}]}
     run_flow(Flow.model_validate(flow), str(folder), curate)
-    return Ledger(str(folder)), planted
+    return StoredLedger(str(folder)), planted
 
 
 def held(folder: Path, kind: str) -> str:

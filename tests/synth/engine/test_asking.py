@@ -17,7 +17,7 @@ from synth.engine.context import Role, Run
 from synth.engine.cost import cost
 from synth.engine.progress import PlainProgress, progress_for
 from synth.envs.echo import SPEC
-from synth.ledger.ledger import Ledger, StageRef
+from synth.ledger.ledger import StageRef, StoredLedger
 from synth.ledger.storage.journal import Journal
 from synth.ledger.views import connect
 from synth.models.admission import AdmittedChat, ConcurrencyLimit
@@ -72,7 +72,7 @@ def run_in(folder: Path) -> Run:
     def none(*given: object) -> Any:
         raise AssertionError("no world is needed")
 
-    ledger = Ledger(str(folder / "run"), create=True)
+    ledger = StoredLedger(str(folder / "run"), create=True)
     return Run(
         ledger, Flow(name="f"), {}, none, none, lambda name, config: SPEC, progress_for(quiet=True)
     )

@@ -6,7 +6,7 @@ import pytest
 
 from synth.engine.budget import Budget, Room
 from synth.engine.runs.summary import summary_lines
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.schemas.trajectory import Usage
 from tests.flow_files import model_flow, run_flow
 from tests.synth.models.chat_brains import echo_expert
@@ -79,7 +79,7 @@ def test_time_that_is_up_lets_running_episodes_finish_and_the_next_run_goes_on(
         )
         assert reports["rollout"]["outcomes"] == {"success": 40}
         assert server.counts()["total"] == 4 * 40, "and nothing was asked for twice"
-    assert len(list(Ledger(url).trajectories())) == 40
+    assert len(list(StoredLedger(url).trajectories())) == 40
     (line,) = (said for label, said in summary_lines(run, {}) if label == "stopped")
     assert line.endswith(
         "is reached: no further episode was started; run again to go on, its clock begins anew"

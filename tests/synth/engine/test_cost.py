@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from synth.engine.cost import cost, cost_in_words, spent
-from synth.ledger import Ledger, StageRef
+from synth.ledger import StageRef, StoredLedger
 from synth.ledger.log.manifest import StageLine
 from synth.ledger.sql import query
 from synth.ledger.storage.journal import Journal, JournaledReply
@@ -43,9 +43,9 @@ FAULTY, SECOND = Usage(400, 0, 0, 1, 0.1), Usage(600, 100, 0, 1, 0.2)
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Ledger:
+def ledger(tmp_path: Path) -> StoredLedger:
     """Two tasks; the second was solved after an attempt that ended in a fault."""
-    ledger = Ledger(str(tmp_path / "run"), create=True)
+    ledger = StoredLedger(str(tmp_path / "run"), create=True)
     trajectories = [
         attempt("a", "t1", FIRST),
         lost("b", "t2", FAULTY),
@@ -65,13 +65,13 @@ def figures(row: dict[str, Any]) -> tuple[Any, ...]:
     return (*(row[name] for name in names), *money, row["unpriced_calls"])
 
 
-def exported(ledger: Ledger, rows: int) -> None:
+def exported(ledger: StoredLedger, rows: int) -> None:
     ledger.begin_stage(StageLine("export", "e", {}, ""))
     dataset = {"kind": "sft", "path": "datasets/sft", "rows": rows}
     ledger.finish_stage(StageRef("export", "e"), {"kind": "export", "datasets": {"sft": dataset}})
 
 
-def test_attempts_that_ended_in_faults_are_spent_too(ledger: Ledger) -> None:
+def test_attempts_that_ended_in_faults_are_spent_too(ledger: StoredLedger) -> None:
     found = cost(ledger)
     assert figures(found["total"]) == (3, 4, 2000, 300, 300, 0.8, 0.8, 0)
     by = {(row["outcome"], row["fault"]): figures(row) for row in found["by_outcome"]}
@@ -81,13 +81,13 @@ def test_attempts_that_ended_in_faults_are_spent_too(ledger: Ledger) -> None:
     }
 
 
-def test_rows_of_former_flows_stay_spent(ledger: Ledger) -> None:
+def test_rows_of_former_flows_stay_spent(ledger: StoredLedger) -> None:
     ledger.begin_flow({"name": "another"})
     assert figures(cost(ledger)["total"]) == (3, 4, 2000, 300, 300, 0.8, 0.8, 0)
     assert spent(ledger).cost_usd == pytest.approx(0.8)
 
 
-def test_sums_stand_by_stage_role_method_and_model(ledger: Ledger) -> None:
+def test_sums_stand_by_stage_role_method_and_model(ledger: StoredLedger) -> None:
     calibration = attempt(
         "c",
         "t3",
@@ -109,7 +109,7 @@ def test_sums_stand_by_stage_role_method_and_model(ledger: Ledger) -> None:
 
 
 def test_the_model_that_plays_the_user_has_a_line_of_its_own_and_makes_no_attempt_of_its_own(
-    ledger: Ledger,
+    ledger: StoredLedger,
 ) -> None:
     talk = attempt(
         "d", "t4", Usage(100, 10, 0, 1, 0.03), user_model="u", user_totals=Usage(70, 7, 35, 2, 0.02)
@@ -121,7 +121,9 @@ def test_the_model_that_plays_the_user_has_a_line_of_its_own_and_makes_no_attemp
     assert (user["model"], *figures(user)) == ("u", 1, 2, 70, 35, 7, 0.02, 0.02, 0)
 
 
-def test_a_cost_without_a_price_is_null_and_what_is_known_is_told_beside_it(ledger: Ledger) -> None:
+def test_a_cost_without_a_price_is_null_and_what_is_known_is_told_beside_it(
+    ledger: StoredLedger,
+) -> None:
     ledger.commit(ROLLOUT, trajectories=[attempt("e", "t5", Usage(90, 10, 0, 3), model="free")])
     found = cost(ledger)
     assert figures(found["total"]) == (4, 7, 2090, 300, 310, None, 0.8, 3)
@@ -131,7 +133,7 @@ def test_a_cost_without_a_price_is_null_and_what_is_known_is_told_beside_it(ledg
 
 
 def test_one_reply_that_was_not_counted_makes_the_cost_of_its_attempt_unknown(
-    ledger: Ledger,
+    ledger: StoredLedger,
 ) -> None:
     turns = (make_turn(0, usage=Usage(100, 10, 0, 1, 0.01)), make_turn(1, usage=Usage(calls=1)))
     totals = turns[0].usage + turns[1].usage
@@ -141,7 +143,7 @@ def test_one_reply_that_was_not_counted_makes_the_cost_of_its_attempt_unknown(
 
 
 def test_calls_without_a_price_are_counted_by_reply_also_where_others_of_their_turn_have_one(
-    ledger: Ledger,
+    ledger: StoredLedger,
 ) -> None:
     free, priced = Usage(10, 1, 0, 1), Usage(20, 2, 0, 1, 0.01)
     words = free + priced + free + free + priced  # 3 of 5 without a price
@@ -164,13 +166,13 @@ def test_calls_without_a_price_are_counted_by_reply_also_where_others_of_their_t
 
 
 def test_a_scripted_run_has_no_cost_not_a_cost_of_nothing(tmp_path: Path) -> None:
-    ledger = Ledger(str(tmp_path / "run"), create=True)
+    ledger = StoredLedger(str(tmp_path / "run"), create=True)
     ledger.commit(ROLLOUT, trajectories=[attempt("a", "t1", Usage(), model=None)])
     assert figures(cost(ledger)["total"]) == (1, 0, 0, 0, 0, None, None, 0)
     assert cost_in_words(cost(ledger)) == ""
 
 
-def test_imports_cost_nothing_here(ledger: Ledger) -> None:
+def test_imports_cost_nothing_here(ledger: StoredLedger) -> None:
     foreign = attempt(
         "g",
         "t7",
@@ -184,7 +186,7 @@ def test_imports_cost_nothing_here(ledger: Ledger) -> None:
 
 
 @pytest.mark.slow
-def test_spending_by_task_is_spread_and_each_task_can_be_asked_for(ledger: Ledger) -> None:
+def test_spending_by_task_is_spread_and_each_task_can_be_asked_for(ledger: StoredLedger) -> None:
     ledger.commit(ROLLOUT, trajectories=[attempt("h", "t3", Usage(60, 40, 0, 1, 0.0))])
     tasks = cost(ledger)["tasks"]
     spread = {name: tasks[f"{name}_tokens"] for name in ("least", "median", "mean", "most")}
@@ -208,7 +210,7 @@ def test_spending_by_task_is_spread_and_each_task_can_be_asked_for(ledger: Ledge
     assert asked.fetchall() == [("t1", 1000, 0.5), ("t2", 1000, 0.3), ("t3", 60, 0.0)]
 
 
-def test_the_questions_of_the_docs_are_answered(ledger: Ledger) -> None:
+def test_the_questions_of_the_docs_are_answered(ledger: StoredLedger) -> None:
     page = (Path(__file__).resolve().parents[3] / "docs" / "cost.md").read_text(encoding="utf-8")
     by_task, cached, per_success = (
         query(ledger, sql).fetchall() for sql in re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
@@ -219,7 +221,7 @@ def test_the_questions_of_the_docs_are_answered(ledger: Ledger) -> None:
 
 
 def test_everything_that_was_spent_is_laid_to_the_account_of_the_rows_that_were_kept(
-    ledger: Ledger,
+    ledger: StoredLedger,
 ) -> None:
     exported(ledger, rows=2)
     (sft,) = cost(ledger)["datasets"]
@@ -237,13 +239,13 @@ def test_everything_that_was_spent_is_laid_to_the_account_of_the_rows_that_were_
     )
 
 
-def test_a_dataset_without_rows_has_no_cost_per_row(ledger: Ledger) -> None:
+def test_a_dataset_without_rows_has_no_cost_per_row(ledger: StoredLedger) -> None:
     exported(ledger, rows=0)
     (sft,) = cost(ledger)["datasets"]
     assert (sft["cost_usd_per_row"], sft["prompt_tokens_per_row"]) == (None, None)
 
 
-def test_what_calls_without_a_price_leave_unknown_is_said_in_words(ledger: Ledger) -> None:
+def test_what_calls_without_a_price_leave_unknown_is_said_in_words(ledger: StoredLedger) -> None:
     exported(ledger, rows=2)
     ledger.commit(ROLLOUT, trajectories=[attempt("e", "t5", Usage(90, 10, 0, 3), model="free")])
     words = cost_in_words(cost(ledger))
@@ -254,7 +256,7 @@ def test_what_calls_without_a_price_leave_unknown_is_said_in_words(ledger: Ledge
 
 
 def test_replies_of_interrupted_episodes_are_told_apart_until_they_are_finished(
-    ledger: Ledger,
+    ledger: StoredLedger,
 ) -> None:
     journal = Journal(ledger.journal_folder / "k-shard.jsonl")
     for ordinal, usage in enumerate((Usage(30, 3, 0, 1, 0.1), Usage(40, 4, 8, 1, 0.2))):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.sql import query
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow
@@ -94,9 +94,9 @@ def test_a_card_that_was_edited_by_hand_stops_the_export_and_nothing_is_lost(run
     ):
         run_flow(flow(EXPORT, trials=2), str(run))
     assert tree(run / "datasets") == before
-    assert query(Ledger(str(run)), "SELECT count(*) FROM trajectories").fetchall() == [(8,)], (
-        "the new episodes are kept"
-    )
+    assert query(StoredLedger(str(run)), "SELECT count(*) FROM trajectories").fetchall() == [
+        (8,)
+    ], "the new episodes are kept"
     _, reports, _ = run_flow(flow(EXPORT | {"overwrite": True}, trials=2), str(run))
     assert reports["export"]["datasets"]["sft"]["rows"] == 8
     assert not card.read_text().startswith("licence")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from synth.engine.runs.summary import summary_lines
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.schemas.outcome import Outcome
 from tests.flow_files import echo_flow, model_flow, run_flow
 from tests.synth.models.chat_brains import Body, Brain, echo_expert
@@ -33,7 +33,7 @@ def told(brain: Brain, folder: Path) -> list[str]:
     """The lines about repairs after a run of 8 episodes of 4 calls; all of them succeed."""
     with ChatServer(brain) as server:
         run, reports, _ = run_flow(model_flow(server.url), str(folder))
-    assert [trajectory.outcome for trajectory in Ledger(str(folder)).trajectories()] == [
+    assert [trajectory.outcome for trajectory in StoredLedger(str(folder)).trajectories()] == [
         Outcome.SUCCESS
     ] * 8
     return [said for label, said in summary_lines(run, reports) if label == "repairs"]

@@ -12,7 +12,7 @@ from synth.claims import Leases
 from synth.engine.study.method import Method, method_report, synthesizer
 from synth.engine.study.shard import ShardContext
 from synth.engine.study.stage_context import StageContext
-from synth.ledger import Ledger, Score
+from synth.ledger import Score, StoredLedger
 from synth.schemas import content_hash
 from tests.flow_files import echo_flow, run_flow
 
@@ -57,10 +57,10 @@ def test_what_another_worker_has_in_hand_is_waited_for_only_where_shards_have_an
 ) -> None:
     flow = echo_flow(stages=[{"rollout": {"trials": 1}}, {f"{__name__}:{kind}": {}}], lease_s=1)
     run_flow(flow, str(tmp_path / "like"))
-    shards = Ledger(str(tmp_path / "like")).state.shards
+    shards = StoredLedger(str(tmp_path / "like")).state.shards
     (stage_key,) = {line.stage_key for line in shards if line.stage.endswith(f":{kind}")}
     monkeypatch.setenv("SYNTH_STATE_DIR", str(tmp_path / "elsewhere"))
-    leases = Leases(Ledger(str(tmp_path / "run"), create=True), term_s=1)
+    leases = Leases(StoredLedger(str(tmp_path / "run"), create=True), term_s=1)
     leases.claim(f"{stage_key}-{content_hash([0])}", leases.holder())
     leases._over.set()  # it gives no sign of life any more
     monkeypatch.setenv("SYNTH_STATE_DIR", str(tmp_path / "here"))

@@ -11,7 +11,7 @@ from synth.claims import Lease, Leases
 from synth.claims import slots as claimed_slots
 from synth.engine.study import episodes
 from synth.engine.study.episodes import ShardEpisodes
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.storage.journal import Journal, JournaledStep
 from synth.rollout.episode import EpisodeSpec
 from synth.schemas.trajectory import Trajectory
@@ -29,10 +29,10 @@ def claimed_elsewhere(
     sign of life any more.
     """
     run_flow(FLOW, str(tmp_path / "like"))
-    slots = list(Ledger(str(tmp_path / "like")).state.slots)
+    slots = list(StoredLedger(str(tmp_path / "like")).state.slots)
     monkeypatch.setenv("SYNTH_STATE_DIR", str(tmp_path / "elsewhere"))
     url = str(tmp_path / "run")
-    leases = Leases(Ledger(url, create=True), term_s=1)
+    leases = Leases(StoredLedger(url, create=True), term_s=1)
     for slot_id in slots[:3]:
         leases.claim(slot_id, leases.holder())
     if through:
@@ -48,7 +48,7 @@ def test_what_others_have_in_hand_is_played_last_and_once_they_are_silent_for_a_
 ) -> None:
     url, slots = claimed_elsewhere(tmp_path, monkeypatch, through=False)
     _, _, said = run_flow(FLOW, url)
-    state = Ledger(url).state
+    state = StoredLedger(url).state
     assert (
         "rollout: others work on this run; waiting for their episodes, or for a silence of 1 s"
         in said
@@ -66,7 +66,7 @@ def test_what_a_worker_that_is_through_has_left_is_played_at_once_and_nobody_is_
 ) -> None:
     url, slots = claimed_elsewhere(tmp_path, monkeypatch, through=True)
     _, _, said = run_flow(FLOW, url)
-    state = Ledger(url).state
+    state = StoredLedger(url).state
     assert "others work on this run" not in said
     assert [
         [record.slot_id for record in shard.slots] for shard in state.shards if shard.slots
@@ -106,15 +106,15 @@ def test_a_run_that_was_killed_many_times_goes_on_alone_at_once(tmp_path: Path) 
     """Void claims follow each other: none of them is another worker's."""
     run_flow(FLOW, str(tmp_path / "like"))
     url = str(tmp_path / "run")
-    ledger = Ledger(url, create=True)
+    ledger = StoredLedger(url, create=True)
     for number in range(3):
         leases = Leases(ledger, term_s=60)
-        for slot_id in Ledger(str(tmp_path / "like")).state.slots:
+        for slot_id in StoredLedger(str(tmp_path / "like")).state.slots:
             assert isinstance(leases.claim(slot_id, leases.holder(), number), Lease)
         leases.close()
     _, _, said = run_flow(FLOW, url)
     assert "others work on this run" not in said
-    assert len([shard for shard in Ledger(url).state.shards if shard.slots]) == 1, (
+    assert len([shard for shard in StoredLedger(url).state.shards if shard.slots]) == 1, (
         "nothing was put off"
     )
     assert list(Path(url, "claims").glob("*.*")) == []
@@ -132,7 +132,7 @@ def test_claims_and_journals_left_by_who_was_interrupted_beside_the_last_worker_
 ) -> None:
     url = str(tmp_path / "run")
     run_flow(FLOW, url)
-    ledger = Ledger(url)
+    ledger = StoredLedger(url)
     (stage_key,) = [
         line.stage_key for line in ledger.state.stages.values() if line.stage == "rollout"
     ]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from synth.engine.runs.runner import plain
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.storage.flow_lock import flow_lock
 from synth.schemas.canonical import content_hash
 from synth.schemas.errors import ConfigError
@@ -32,7 +32,7 @@ def test_a_second_flow_is_refused_in_one_line_while_the_first_runs_and_changes_n
 ) -> None:
     url = str(tmp_path / "run")
     run_flow(FIRST, url)
-    ledger = Ledger(url)
+    ledger = StoredLedger(url)
     before = written(tmp_path / "run")
     with flow_lock(
         ledger.journal_folder, content_hash(plain(FIRST.model_dump(mode="json"))), "echo", url
@@ -47,7 +47,7 @@ def test_a_second_flow_is_refused_in_one_line_while_the_first_runs_and_changes_n
         _, _, said = run_flow(FIRST, url)
         assert said.splitlines() == ["tasks: nothing to do", "rollout: nothing to do"]
     run_flow(SECOND, url)
-    assert len(Ledger(url).state.current_valid()) == 8
+    assert len(StoredLedger(url).state.current_valid()) == 8
 
 
 def test_flow_yaml_is_written_where_the_flow_changed_only(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_sums_past_64_bits_do_not_stop_the_next_run(tmp_path: Path) -> None:
     from synth.schemas.trajectory import Usage
     from tests.trajectories import make_trajectory
 
-    ledger = Ledger(str(tmp_path), create=True)
+    ledger = StoredLedger(str(tmp_path), create=True)
     ledger.commit(
         StageRef("rollout", "k"),
         trajectories=[make_trajectory(slot, totals=Usage(2**62)) for slot in "abc"],

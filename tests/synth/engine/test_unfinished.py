@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from synth.engine.runs.unfinished import not_begun, unfinished, unfinished_line
-from synth.ledger import Ledger, StageRef
+from synth.ledger import StageRef, StoredLedger
 from synth.ledger.log.manifest import StageLine
 
 FLOW = {
@@ -13,7 +13,7 @@ FLOW = {
 
 
 def test_a_run_that_was_stopped_names_what_was_begun_and_what_was_not(tmp_path: Path) -> None:
-    ledger = Ledger(str(tmp_path / "run"), create=True)
+    ledger = StoredLedger(str(tmp_path / "run"), create=True)
     ledger.begin_flow(FLOW)
     for stage in ("tasks", "rollout"):
         ledger.begin_stage(StageLine(stage, stage, {}))
@@ -28,7 +28,7 @@ def test_a_run_that_was_stopped_names_what_was_begun_and_what_was_not(tmp_path: 
 def test_measures_new_verdicts_and_what_only_writes_are_no_unfinished_stages(
     tmp_path: Path,
 ) -> None:
-    ledger = Ledger(str(tmp_path / "run"), create=True)
+    ledger = StoredLedger(str(tmp_path / "run"), create=True)
     ledger.begin_flow(FLOW)
     for stage in ("rollout", "filter", "filter_2"):
         ledger.begin_stage(StageLine(stage, stage, {}))
@@ -39,4 +39,4 @@ def test_measures_new_verdicts_and_what_only_writes_are_no_unfinished_stages(
 
 
 def test_what_was_imported_has_no_stages_to_finish(tmp_path: Path) -> None:
-    assert unfinished_line(Ledger(str(tmp_path / "run"), create=True), "exported") is None
+    assert unfinished_line(StoredLedger(str(tmp_path / "run"), create=True), "exported") is None

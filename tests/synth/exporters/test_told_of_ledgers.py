@@ -15,7 +15,7 @@ from synth.exporters.kind import RowSettings
 from synth.exporters.proof.check import prove
 from synth.exporters.registry import form_of, kind_of
 from synth.exporters.tally import ExportCounts
-from synth.ledger.ledger import Decision, Ledger, Score
+from synth.ledger.ledger import Decision, Score, StoredLedger
 from synth.schemas.trajectory import Authorship, Observation, Source, Trajectory
 from tests.synth.pairs.planted import accepted, act, planted, run, valued
 
@@ -94,7 +94,7 @@ def _tally() -> ExportCounts:
 def test_all_filters_are_honoured_by_labels_too_where_that_is_asked_for(tmp_path: Path) -> None:
     base, good = of_one_tool()
     dropped = [Decision(one.trajectory_id, "signals", False, "loop") for one in (base, good)]
-    ledger: Ledger = planted(
+    ledger: StoredLedger = planted(
         tmp_path,
         [base, good],
         [accepted(base, 1, good), valued(good, 1, 4, 4, 1.0)],

@@ -12,7 +12,7 @@ from synth.exporters.export import export
 from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings
 from synth.exporters.kinds.whispered import CANARY, marks_of
-from synth.ledger import Ledger, StageRef
+from synth.ledger import StageRef, StoredLedger
 from synth.ledger.log.manifest import StageLine
 from synth.synthesizers.reflection.guidance import guidance_text
 from synth.text.leaks.canary import canary_of
@@ -23,7 +23,7 @@ MARK = canary_of(NOTE) or ""
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Ledger:
+def ledger(tmp_path: Path) -> StoredLedger:
     """Unguided trials of another task that hold the mark in a tool's answer, an argument and the
     opening; one that does not; and the retry that was whispered it.
     """
@@ -42,14 +42,14 @@ def ledger(tmp_path: Path) -> Ledger:
         trajectory("opened", opening=(told,)),
         trajectory("guided", guidance=NOTE, pivot_turn=1),
     ]
-    ledger = Ledger(str(tmp_path / "run"), create=True)
+    ledger = StoredLedger(str(tmp_path / "run"), create=True)
     ledger.begin_stage(StageLine("rollout", "rollout", {}))
     ledger.commit(StageRef("rollout", "rollout"), trajectories=found)
     return ledger
 
 
 @pytest.mark.parametrize("form", ["trl", "openai"])
-def test_it_is_left_out_and_counted(ledger: Ledger, tmp_path: Path, form: str) -> None:
+def test_it_is_left_out_and_counted(ledger: StoredLedger, tmp_path: Path, form: str) -> None:
     settings = RowSettings(form=form, include_unverified=True, keep_masked=True)
     report = export("sft", ledger, DatasetFolder(tmp_path / "out"), settings)
     assert report.left_out[CANARY] == 3
@@ -60,6 +60,6 @@ def test_it_is_left_out_and_counted(ledger: Ledger, tmp_path: Path, form: str) -
         assert {row["trajectory_id"] for row in rows} == {"plain", "guided"}
 
 
-def test_the_marks_are_those_of_the_ledgers_notes(ledger: Ledger) -> None:
+def test_the_marks_are_those_of_the_ledgers_notes(ledger: StoredLedger) -> None:
     assert marks_of(ledger) == {MARK}
     assert door_table(ledger, RowSettings(include_unverified=True)).collected == 5

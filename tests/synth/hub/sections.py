@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from synth.hub.card.card import Described, body
 from synth.hub.outgoing import Searched
 from synth.hub.row_facts import RowFacts
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 
 MIT: Mapping[str, str] = {"license": "mit"}
 NO_FACTS: Mapping[str, RowFacts] = {}
 
 
 def section(
-    ledger: Ledger,
+    ledger: StoredLedger,
     title: str,
     facts: Mapping[str, RowFacts] = NO_FACTS,
     licence: Mapping[str, str] = MIT,

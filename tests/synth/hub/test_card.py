@@ -9,7 +9,7 @@ from synth.hub.card.card import Described, card, warnings
 from synth.hub.outgoing import Searched
 from synth.hub.row_facts import RowFacts
 from synth.hub.source import Config
-from synth.ledger import Ledger, StageRef
+from synth.ledger import StageRef, StoredLedger
 from synth.ledger.log.manifest import StageLine
 
 REPORT = {
@@ -24,13 +24,13 @@ REPORT = {
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Ledger:
-    ledger = Ledger(str(tmp_path / "run"), create=True)
+def ledger(tmp_path: Path) -> StoredLedger:
+    ledger = StoredLedger(str(tmp_path / "run"), create=True)
     ledger.begin_stage(StageLine("rollout", "rollout", {}))
     return ledger
 
 
-def described(ledger: Ledger, **reports: int) -> Described:
+def described(ledger: StoredLedger, **reports: int) -> Described:
     """A configuration of each kind with so many turns with loss."""
     configs = [
         Config(kind, kind, "trl", {}, REPORT | {"trained_turns": turns}, {})
@@ -55,7 +55,7 @@ def described(ledger: Ledger, **reports: int) -> Described:
 
 
 def test_a_run_that_is_not_through_is_told_first_and_one_that_is_tells_nothing(
-    ledger: Ledger,
+    ledger: StoredLedger,
 ) -> None:
     (line,) = warnings(described(ledger))
     assert (
@@ -72,7 +72,7 @@ def test_a_run_that_is_not_through_is_told_first_and_one_that_is_tells_nothing(
 
 @pytest.mark.slow  # imports datasets
 def test_a_size_that_nothing_counted_is_said_so_and_rows_without_loss_have_none(
-    ledger: Ledger,
+    ledger: StoredLedger,
 ) -> None:
     lines = card(described(ledger, prm=110, rl=0)).splitlines()
     assert "| `prm` | prm | 1 | 110 | size not counted | trl |" in lines

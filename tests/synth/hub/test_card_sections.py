@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from synth.hub.row_facts import RowFacts
-from synth.ledger import Ledger, StageRef
+from synth.ledger import StageRef, StoredLedger
 from synth.ledger.log.manifest import StageLine
 from synth.schemas.printing import in_cell
 from synth.schemas.trajectory import Usage
@@ -18,15 +18,15 @@ from tests.trajectories import make_fault, make_trajectory
 COST = "Cost per kept row, by method"
 
 
-def finished(ledger: Ledger, stage: str, report: dict[str, Any]) -> None:
+def finished(ledger: StoredLedger, stage: str, report: dict[str, Any]) -> None:
     ledger.begin_stage(StageLine(stage, stage, {}, ""))
     ledger.finish_stage(StageRef(stage, stage), report)
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Ledger:
+def ledger(tmp_path: Path) -> StoredLedger:
     """Three trials of a model, one of them broken: 1,800 tokens and 0.6 dollars in all."""
-    ledger = Ledger(str(tmp_path / "run"), create=True)
+    ledger = StoredLedger(str(tmp_path / "run"), create=True)
     asked: dict[str, Any] = {
         "role": "explorer",
         "policy": "chat",
@@ -49,7 +49,7 @@ def rows(**columns: list[object]) -> RowFacts:
     return facts
 
 
-def test_what_failed_is_in_the_cost_of_what_was_kept(ledger: Ledger) -> None:
+def test_what_failed_is_in_the_cost_of_what_was_kept(ledger: StoredLedger) -> None:
     (line,) = [
         line
         for line in section(ledger, COST, {"sft": rows(synthesizer=["rollout"] * 2)}).splitlines()
@@ -58,27 +58,27 @@ def test_what_failed_is_in_the_cost_of_what_was_kept(ledger: Ledger) -> None:
     assert line == "| rollout | sft | 2 | 3 | 1.50 | 900 | $0.3 | 1,800 tokens, $0.6 |"
 
 
-def test_a_method_without_rows_is_told_with_what_it_cost(ledger: Ledger) -> None:
+def test_a_method_without_rows_is_told_with_what_it_cost(ledger: StoredLedger) -> None:
     assert "| rollout | - | 0 | 3 | - | - | - | 1,800 tokens, $0.6 |" in section(
         ledger, COST, {"rl": rows(task_id=["t"])}
     )
 
 
 def test_models_are_told_with_revision_and_sampling_and_what_is_not_known_is_said_so(
-    ledger: Ledger,
+    ledger: StoredLedger,
 ) -> None:
     found = section(ledger, "Who wrote the rows").splitlines()
     assert '| explorer | chat | m | rev-1 | model | {"temperature":0.7} | 1 |' in found
     assert '| explorer | chat | m | not told | model | {"temperature":0.7} | 1 |' in found
 
 
-def test_faults_are_counted_by_kind_and_stand_in_no_row(ledger: Ledger) -> None:
+def test_faults_are_counted_by_kind_and_stand_in_no_row(ledger: StoredLedger) -> None:
     assert "Ended in faults of the machinery: 1 of 3 attempts of this flow (1 model)" in section(
         ledger, "Funnel and faults"
     )
 
 
-def test_rates_of_false_discoveries_are_those_that_stages_measured(ledger: Ledger) -> None:
+def test_rates_of_false_discoveries_are_those_that_stages_measured(ledger: StoredLedger) -> None:
     report = {"kind": "method", "unit": "tests", "attempted": 9, "verified": 4, "rejected": {}}
     finished(ledger, "topology", report)
     assert section(ledger, "False discoveries").startswith("No stage of this run made labels")

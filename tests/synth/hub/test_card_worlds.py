@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from synth.ledger import Ledger, StageRef
+from synth.ledger import StageRef, StoredLedger
 from synth.ledger.log.manifest import StageLine
 from tests.synth.hub.sections import section
 from tests.trajectories import make_trajectory
@@ -19,9 +19,9 @@ def row(table: str, world: str) -> list[str]:
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Ledger:
+def ledger(tmp_path: Path) -> StoredLedger:
     """Two episodes played in the echo world, and three imported ones from two files."""
-    ledger = Ledger(str(tmp_path / "run"), create=True)
+    ledger = StoredLedger(str(tmp_path / "run"), create=True)
     ledger.commit(
         StageRef("rollout", "rollout"), trajectories=[make_trajectory(slot) for slot in "ab"]
     )
@@ -35,7 +35,7 @@ def ledger(tmp_path: Path) -> Ledger:
     return ledger
 
 
-def reported(ledger: Ledger, **report: Any) -> Ledger:
+def reported(ledger: StoredLedger, **report: Any) -> StoredLedger:
     ledger.finish_stage(
         StageRef("rollout", "rollout"),
         {"kind": "episodes", "outcomes": {}, "faults": {}, "details": {}, **report},
@@ -43,7 +43,7 @@ def reported(ledger: Ledger, **report: Any) -> Ledger:
     return ledger
 
 
-def test_version_and_licence_are_those_that_the_stage_recorded(ledger: Ledger) -> None:
+def test_version_and_licence_are_those_that_the_stage_recorded(ledger: StoredLedger) -> None:
     played = {"env": "echo", "version": "7", "licence": "MIT (made | up)"}
     assert row(section(reported(ledger, worlds=[played]), "Worlds"), "echo")[1:3] == [
         "7",
@@ -56,19 +56,19 @@ def test_version_and_licence_are_those_that_the_stage_recorded(ledger: Ledger) -
 
 
 def test_a_world_that_changed_its_version_between_episodes_is_told_with_both(
-    ledger: Ledger,
+    ledger: StoredLedger,
 ) -> None:
     both = [{"env": "echo", "version": version, "licence": "MIT"} for version in ("7", "8")]
     assert row(section(reported(ledger, worlds=both), "Worlds"), "echo")[1:3] == ["7, 8", "MIT"]
 
 
-def test_what_no_stage_recorded_is_not_made_up(ledger: Ledger) -> None:
+def test_what_no_stage_recorded_is_not_made_up(ledger: StoredLedger) -> None:
     assert row(section(reported(ledger), "Worlds"), "echo")[1:3] == ["not recorded", "not recorded"]
     assert "echo" not in section(ledger, "Licence")
 
 
 def test_of_imports_the_licence_is_said_to_be_unknown_and_no_name_of_a_file_is_told(
-    ledger: Ledger,
+    ledger: StoredLedger,
 ) -> None:
     assert row(section(ledger, "Worlds"), "tau_bench/retail")[1:3] == [
         "not known: imported",

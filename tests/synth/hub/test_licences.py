@@ -9,7 +9,7 @@ import yaml
 
 from synth.hub.publication import CARD, File, Publication
 from synth.hub.released import metadata, require_licence
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.schemas.errors import ConfigError
 from tests.synth.hub.sections import section
 
@@ -54,7 +54,7 @@ def test_a_licence_of_ones_own_is_told_in_metadata_text_and_in_the_card_of_what_
 ) -> None:
     told = metadata("other", "my: terms", URL)
     assert told == {"license": "other", "license_name": "my: terms", "license_link": URL}
-    ledger = Ledger(str(tmp_path / "run"), create=True)
+    ledger = StoredLedger(str(tmp_path / "run"), create=True)
     assert f"`other`: my: terms (`{URL}`), as whoever" in section(ledger, "Licence", licence=told)
     begun = Publication((), (), File(CARD, b""), {}, told).placeholder()
     assert told.items() <= yaml.safe_load(begun.split("---\n")[1]).items()

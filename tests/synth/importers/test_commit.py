@@ -19,7 +19,7 @@ from synth.importers.files import decompression
 from synth.importers.records import Format, ImportSettings
 from synth.importers.registry import importer
 from synth.importers.tally import ImportTally
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.sql import query
 
 
@@ -58,7 +58,8 @@ def counts(tally: ImportTally) -> tuple[int, int, dict[str, int]]:
 
 def goals(run: Path) -> list[str]:
     found = query(
-        Ledger(str(run)), "SELECT goal FROM trajectories JOIN tasks USING (task_id) ORDER BY 1"
+        StoredLedger(str(run)),
+        "SELECT goal FROM trajectories JOIN tasks USING (task_id) ORDER BY 1",
     ).fetchall()
     return [goal for (goal,) in found]
 
@@ -74,7 +75,9 @@ def test_a_file_that_breaks_off_leaves_nothing_behind_however_much_of_it_was_rea
     tally = bring(tmp_path / "run", tmp_path / "in")
     assert counts(tally) == (2, 0, {"not_json": 1})
     assert goals(tmp_path / "run") == ["x", "y"]
-    named = {f.path for s in Ledger(str(tmp_path / "run")).state.shards for f in s.files.values()}
+    named = {
+        f.path for s in StoredLedger(str(tmp_path / "run")).state.shards for f in s.files.values()
+    }
     assert {
         str(p.relative_to(tmp_path / "run")) for p in (tmp_path / "run").rglob("*.parquet")
     } == named
@@ -98,7 +101,7 @@ def test_a_file_larger_than_a_shard_is_committed_by_one_line(
     monkeypatch.setattr(gathered, "SHARD", 2)
     questions = [f"q{i}" for i in range(7)]
     bring(tmp_path / "run", write(tmp_path / "x.jsonl", lines(*questions)))
-    state = Ledger(str(tmp_path / "run")).state
+    state = StoredLedger(str(tmp_path / "run")).state
     assert (state.lines, len(state.shards), len(state.slots)) == (2, 4, 7)
     assert goals(tmp_path / "run") == questions
     (file,) = state.imported.values()
@@ -116,7 +119,7 @@ def test_exact_duplicates_stay_two_rows_with_one_content_hash(tmp_path: Path) ->
         write(tmp_path / "y.jsonl", lines("c", "a")),
     )
     rows = query(
-        Ledger(str(tmp_path / "run")),
+        StoredLedger(str(tmp_path / "run")),
         "SELECT content_hash, count(DISTINCT trajectory_id) FROM trajectories GROUP BY 1",
     ).fetchall()
     assert sorted(count for _, count in rows) == [1, 1, 3]
@@ -131,7 +134,7 @@ def test_the_content_hash_does_not_depend_on_how_the_record_is_written(tmp_path:
         write(tmp_path / "y.json", turned),
     )
     assert query(
-        Ledger(str(tmp_path / "run")),
+        StoredLedger(str(tmp_path / "run")),
         "SELECT count(*), count(DISTINCT content_hash) FROM trajectories",
     ).fetchone() == (2, 1)
 
@@ -271,7 +274,7 @@ def test_a_record_that_cannot_be_held_is_counted_as_invalid_and_said(
     (line,) = [line for line in said.getvalue().splitlines() if line.startswith("trajectory")]
     assert "a value that the ledger cannot hold: seed: " in line
     found = query(
-        Ledger(str(tmp_path / "run")),
+        StoredLedger(str(tmp_path / "run")),
         "SELECT outcome, count(*) FROM trajectories GROUP BY 1 ORDER BY 1",
     ).fetchall()
     assert found == [("invalid", 1), ("unknown", 2)]

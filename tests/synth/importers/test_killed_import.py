@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from tests.flow_files import SYNTH
 
 SMALL, LARGE, FILES = 3, 1200, 12
@@ -38,7 +38,9 @@ def written(run: Path) -> int:
 
 
 def named(run: Path) -> set[str]:
-    return {file.path for shard in Ledger(str(run)).state.shards for file in shard.files.values()}
+    return {
+        file.path for shard in StoredLedger(str(run)).state.shards for file in shard.files.values()
+    }
 
 
 @pytest.mark.slow
@@ -53,7 +55,7 @@ def test_it_goes_on_where_it_was_killed_and_what_no_line_names_is_part_of_nothin
             chats(str(i), LARGE if i % 3 == 0 else SMALL)
         )
     assert start(tmp_path / "in", tmp_path / "whole").wait() == 0
-    whole = {t.trajectory_id: t for t in Ledger(str(tmp_path / "whole")).trajectories()}
+    whole = {t.trajectory_id: t for t in StoredLedger(str(tmp_path / "whole")).trajectories()}
     assert len(whole) == LARGE * 4 + SMALL * 8
     draw, run, killed, unnamed = random.Random(7), tmp_path / "run", 0, 0
     for stop in [1, 4, *(draw.randrange(5, written(tmp_path / "whole")) for _ in range(5))]:
@@ -72,9 +74,9 @@ def test_it_goes_on_where_it_was_killed_and_what_no_line_names_is_part_of_nothin
         )
     assert killed >= 3
     assert start(tmp_path / "in", run).wait() == 0
-    found = list(Ledger(str(run)).trajectories())
+    found = list(StoredLedger(str(run)).trajectories())
     assert len(found) == len(whole)
     assert {t.trajectory_id: t for t in found} == whole
     assert unnamed > 0, "no kill fell between a shard and its line: the test shows nothing"
     assert start(tmp_path / "in", run).wait() == 0
-    assert len(list(Ledger(str(run)).trajectories())) == len(whole)
+    assert len(list(StoredLedger(str(run)).trajectories())) == len(whole)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from synth.engine.progress import progress_for
 from synth.importers.commit import import_into
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from tests.synth.importers.test_research_formats import attempt_with_index, blame, call, label, tree
 from tests.synth.importers.test_tau2 import MESSAGES, TASK, document, simulation
 
@@ -176,4 +176,6 @@ def test_a_record_of_another_shape_is_read_or_refused(
     came_in = tally.total(["trajectories"])
     assert came_in or tally.reasons
     assert all(r.reason and "\n" not in r.detail for r in tally.rejections)
-    assert (len(list(Ledger(str(folder / "run")).trajectories())) if came_in else 0) == came_in
+    assert (
+        len(list(StoredLedger(str(folder / "run")).trajectories())) if came_in else 0
+    ) == came_in

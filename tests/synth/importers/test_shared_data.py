@@ -15,7 +15,7 @@ from synth.engine.progress import progress_for
 from synth.importers.commit import import_into
 from synth.importers.records import Imported, Rejection
 from synth.importers.tally import ImportTally
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.sql import query
 from tests.synth.importers.imports import imported
 
@@ -103,7 +103,7 @@ def test_everything_that_came_in_is_in_the_ledger_and_comes_in_once(
     whole: tuple[str, ImportTally],
 ) -> None:
     run, tally = whole
-    ledger = Ledger(run)
+    ledger = StoredLedger(run)
     counted = query(
         ledger,
         "SELECT split_part(source, ':', 1) f, outcome, count(*), sum(n_turns), sum(n_tool_calls) "
@@ -127,12 +127,12 @@ def test_everything_that_came_in_is_in_the_ledger_and_comes_in_once(
         tally.total(["trajectories"]),
         0,
     )
-    assert Ledger(run).state.lines == ledger.state.lines
+    assert StoredLedger(run).state.lines == ledger.state.lines
 
 
 def test_every_row_of_a_public_benchmark_is_stamped(whole: tuple[str, ImportTally]) -> None:
     rows = query(
-        Ledger(whole[0]),
+        StoredLedger(whole[0]),
         "SELECT DISTINCT split_part(source, ':', 1), benchmark FROM trajectories WHERE source NOT "
         "LIKE 'swe%'",
     ).fetchall()
@@ -267,7 +267,7 @@ def test_agentrx_labels_stand_at_the_turn_that_was_blamed_and_never_at_a_user(
     ]
     by_agent = sorted(str(message["content"]) for message in told if message["role"] == "assistant")
     rows = query(
-        Ledger(whole[0]),
+        StoredLedger(whole[0]),
         "SELECT s.turn, t.content FROM scores s LEFT JOIN turns t ON t.trajectory_id = "
         "s.subject_id AND t.turn = s.turn"
         " WHERE metric = 'agentrx.failure'",
@@ -276,7 +276,7 @@ def test_agentrx_labels_stand_at_the_turn_that_was_blamed_and_never_at_a_user(
     assert sorted(str(content) for turn, content in rows if turn is not None) == by_agent
     assert len(by_agent) == 7
     roots = query(
-        Ledger(whole[0]),
+        StoredLedger(whole[0]),
         "SELECT outcome, count(*) FROM scores JOIN trajectories ON trajectory_id = subject_id"
         " WHERE metric = 'agentrx.root_cause' GROUP BY 1",
     ).fetchall()

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from synth.engine.progress import progress_for
 from synth.importers.commit import import_into
 from synth.importers.tally import ImportTally
-from synth.ledger.ledger import Ledger, Score, StageRef
+from synth.ledger.ledger import Score, StageRef, StoredLedger
 from synth.ledger.log.manifest import StageLine
 from synth.ledger.log.stage_keys import evidence_key
 from synth.ledger.sql import query
@@ -24,7 +24,7 @@ TASK = make_task(split="held", benchmark="tau-bench/test")
 
 
 def a_run(folder: Path, *trials: Trajectory, task: Task = TASK, key: str = "key") -> Path:
-    ledger = Ledger(str(folder), create=True)
+    ledger = StoredLedger(str(folder), create=True)
     ledger.begin_flow({"name": "theirs"})
     ledger.begin_stage(StageLine("rollout", key, {}))
     own = {"task_id": task.task_id, "benchmark": task.benchmark, "split": task.split}
@@ -41,7 +41,7 @@ def brought(run: Path, *sources: Path, form: str = "auto") -> ImportTally:
 
 
 def all_of(run: Path) -> list[Trajectory]:
-    return list(Ledger(str(run)).trajectories())
+    return list(StoredLedger(str(run)).trajectories())
 
 
 def counts(tally: ImportTally) -> tuple[int, int, dict[str, int]]:
@@ -65,7 +65,7 @@ def test_trials_come_with_their_task_as_it_was_and_say_where_they_come_from(tmp_
     }
     assert after == replace(before, synthesizer="import", role=None, **changed)
     assert (after.source or "").split(":")[0::2] == ["synth", before.trajectory_id]
-    assert Ledger(str(tmp_path / "ours")).tasks({TASK.task_id}) == {TASK.task_id: TASK}
+    assert StoredLedger(str(tmp_path / "ours")).tasks({TASK.task_id}) == {TASK.task_id: TASK}
     assert after.held_out
 
 
@@ -104,7 +104,7 @@ def test_what_another_flow_of_that_run_played_does_not_come(tmp_path: Path) -> N
     theirs = a_run(tmp_path / "theirs", make_trajectory("former"))
     a_run(theirs, make_trajectory("current"), key="another key")
     brought(tmp_path / "ours", theirs)
-    seen = query(Ledger(str(theirs)), "SELECT trajectory_id FROM trajectories").fetchall()
+    seen = query(StoredLedger(str(theirs)), "SELECT trajectory_id FROM trajectories").fetchall()
     assert [((t.source or "").split(":")[2],) for t in all_of(tmp_path / "ours")] == seen
     assert len(seen) == 1
 
@@ -162,14 +162,14 @@ def test_one_bit_in_any_shard_rejects_the_run_also_where_nothing_is_read_from_it
 ) -> None:
     theirs = a_run(tmp_path / "theirs", make_trajectory("former"))
     a_run(theirs, make_trajectory("current"), key="another key")
-    ledger = Ledger(str(theirs))
+    ledger = StoredLedger(str(theirs))
     ledger.commit(
         StageRef("critical_step", evidence_key("key")),
         trajectories=[make_trajectory("played apart")],
     )
     files = [
         theirs / file.path
-        for shard in Ledger(str(theirs)).state.shards
+        for shard in StoredLedger(str(theirs)).state.shards
         for file in shard.files.values()
     ]
     assert len(files) == 8
@@ -189,7 +189,7 @@ def test_a_shard_whose_file_is_gone_is_told_and_the_others_come(tmp_path: Path) 
 
 
 def test_labels_that_an_import_brought_are_handed_on(tmp_path: Path) -> None:
-    ledger = Ledger(str(tmp_path / "theirs"), create=True)
+    ledger = StoredLedger(str(tmp_path / "theirs"), create=True)
     trial = make_trajectory("one", synthesizer="import", task_id=TASK.task_id)
     scores = [
         Score(trial.trajectory_id, "failure_step", 1.0, 1, {"by": "people"}),
@@ -198,7 +198,7 @@ def test_labels_that_an_import_brought_are_handed_on(tmp_path: Path) -> None:
     ledger.commit(StageRef("import", "key"), tasks=[TASK], trajectories=[trial], scores=scores)
     brought(tmp_path / "ours", tmp_path / "theirs")
     found = query(
-        Ledger(str(tmp_path / "ours")),
+        StoredLedger(str(tmp_path / "ours")),
         "SELECT subject_id, metric, value, turn, detail FROM scores ORDER BY metric",
     ).fetchall()
     (own,) = all_of(tmp_path / "ours")

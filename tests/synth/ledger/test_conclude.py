@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.conclude import finalize_labels
 from synth.ledger.ledger import Decision, Score, StageRef
 from synth.ledger.log.lost_shards import lost_lines
@@ -14,8 +14,8 @@ from synth.ledger.views import connect
 REF = StageRef("critical_step", "key")
 
 
-def begun(url: str) -> Ledger:
-    ledger = Ledger(url, create=True)
+def begun(url: str) -> StoredLedger:
+    ledger = StoredLedger(url, create=True)
     ledger.begin_stage(StageLine(REF.stage, REF.stage_key, {}))
     return ledger
 
@@ -24,7 +24,7 @@ def label(value: float) -> Score:
     return Score("t", "critical_step", value, 3)
 
 
-def rows(ledger: Ledger, view: str = "scores") -> list[Any]:
+def rows(ledger: StoredLedger, view: str = "scores") -> list[Any]:
     with connect(ledger) as connection:
         return connection.execute(f"SELECT metric, value FROM {view} ORDER BY ALL").fetchall()
 
@@ -41,7 +41,7 @@ def test_a_later_conclusion_takes_the_place_of_the_one_before_and_the_same_one_i
     lines = ledger.state.lines
     finalize_labels(ledger, REF, scores=[label(0.0)])
     assert ledger.state.lines == lines
-    assert rows(ledger) == rows(Ledger(str(tmp_path / "run"))) == [("critical_step", 0.0)]
+    assert rows(ledger) == rows(StoredLedger(str(tmp_path / "run"))) == [("critical_step", 0.0)]
     assert rows(ledger, "scores_all") == [("critical_step", 0.0), ("critical_step", 1.0)], (
         "nothing is overwritten"
     )
@@ -73,7 +73,7 @@ def test_a_conclusion_whose_file_is_gone_is_no_reason_to_believe_the_one_before(
         -1
     ]
     (tmp_path / "run" / last.files["labels"].path).unlink()
-    again = Ledger(url)
+    again = StoredLedger(url)
     assert rows(again) == []
     assert (REF.stage, REF.stage_key) not in again.state.done, (
         "so that the next run concludes again"

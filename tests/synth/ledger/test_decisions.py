@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from synth.ledger import Ledger, StageRef
+from synth.ledger import StageRef, StoredLedger
 from synth.ledger.decisions import by_filter, decision_order, with_decisions
 from synth.ledger.ledger import Decision
 from synth.ledger.log.manifest import StageLine
@@ -17,9 +17,9 @@ IN_FLOW = ["solved", "provenance", "duplicates"]
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Ledger:
+def ledger(tmp_path: Path) -> StoredLedger:
     """Three trajectories that every filter drops; what is committed first is last in the flow."""
-    ledger = Ledger(str(tmp_path / "run"), create=True)
+    ledger = StoredLedger(str(tmp_path / "run"), create=True)
     tried = [make_trajectory(slot) for slot in "abc"]
     ledger.begin_stage(StageLine("rollout", "rollout", {}))
     ledger.commit(StageRef("rollout", "rollout"), trajectories=tried)
@@ -37,12 +37,12 @@ def ledger(tmp_path: Path) -> Ledger:
     return ledger
 
 
-def filters(ledger: Ledger) -> list[list[str]]:
+def filters(ledger: StoredLedger) -> list[list[str]]:
     return [list(verdicts) for _, verdicts in with_decisions(ledger, SetAside())]
 
 
 def test_verdicts_stand_in_the_order_of_stages_and_of_the_filters_that_the_report_names(
-    ledger: Ledger,
+    ledger: StoredLedger,
 ) -> None:
     ledger.finish_stage(
         StageRef("filter", "filter"),
@@ -52,12 +52,12 @@ def test_verdicts_stand_in_the_order_of_stages_and_of_the_filters_that_the_repor
 
 
 def test_filters_of_a_stage_without_a_report_stand_in_the_order_of_their_names(
-    ledger: Ledger,
+    ledger: StoredLedger,
 ) -> None:
     assert filters(ledger) == [["duplicates", "provenance", "solved", "a_select"]] * 3
 
 
-def test_where_a_filter_decided_in_two_stages_its_drop_stands(ledger: Ledger) -> None:
+def test_where_a_filter_decided_in_two_stages_its_drop_stands(ledger: StoredLedger) -> None:
     keep, drop = Verdict(True, "fine"), Verdict(False, "no")
     for given in (
         [("filter", "solved", drop), ("select", "solved", keep)],

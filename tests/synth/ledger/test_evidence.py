@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from synth.ledger.ledger import Ledger, Score, StageRef
+from synth.ledger.ledger import Score, StageRef, StoredLedger
 from synth.ledger.log.manifest import StageLine
 from synth.ledger.typed import committed, labels, read
 from synth.ledger.views import connect
@@ -31,7 +31,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run
 
 
-def asked(ledger: Ledger, sql: str) -> list[Any]:
+def asked(ledger: StoredLedger, sql: str) -> list[Any]:
     with connect(ledger) as connection:
         return connection.execute(sql).fetchall()
 
@@ -39,13 +39,13 @@ def asked(ledger: Ledger, sql: str) -> list[Any]:
 def test_scores_of_a_recorded_run_are_the_rows_that_it_holds(recorded: Path) -> None:
     held = [tuple(row.values()) for row in pq.read_table(recorded / "scores").to_pylist()]
     names = ", ".join(pq.read_table(recorded / "scores").column_names)
-    found = asked(Ledger(str(recorded)), f"SELECT {names} FROM scores_all")
+    found = asked(StoredLedger(str(recorded)), f"SELECT {names} FROM scores_all")
     assert len(held) > 400
     assert Counter(map(str, found)) == Counter(map(str, held))
 
 
 def test_each_score_of_a_recorded_run_stands_in_one_typed_table(recorded: Path) -> None:
-    ledger = Ledger(str(recorded))
+    ledger = StoredLedger(str(recorded))
     held = " UNION ALL ".join(
         f"SELECT subject_id, turn, metric, value, detail FROM {table}_all"
         for table in ("labels", "measures", "units")
@@ -56,7 +56,7 @@ def test_each_score_of_a_recorded_run_stands_in_one_typed_table(recorded: Path) 
 
 
 def test_labels_of_a_recorded_run_have_the_columns_that_their_details_say(recorded: Path) -> None:
-    ledger = Ledger(str(recorded))
+    ledger = StoredLedger(str(recorded))
     rows = asked(
         ledger,
         "SELECT detail, status, method, treated_successes, treated_n, control_n, accepted, "
@@ -80,7 +80,7 @@ def test_labels_of_a_recorded_run_have_the_columns_that_their_details_say(record
 
 
 def test_typed_readers_give_every_label_of_a_recorded_run(recorded: Path) -> None:
-    ledger = Ledger(str(recorded))
+    ledger = StoredLedger(str(recorded))
     counted = dict(asked(ledger, "SELECT metric, count(*) FROM scores GROUP BY 1"))
     steps, causes = list(labels(ledger, StepLabel)), list(labels(ledger, AttributionLabel))
     assert len(steps) == counted["critical_step"]
@@ -100,7 +100,7 @@ def test_typed_readers_give_every_label_of_a_recorded_run(recorded: Path) -> Non
 def test_step_measures_of_a_recorded_run_are_those_of_each_turn_that_has_one(
     recorded: Path,
 ) -> None:
-    ledger = Ledger(str(recorded))
+    ledger = StoredLedger(str(recorded))
     expected = Counter[tuple[str, str]]()
     for subject, metric, text in asked(
         ledger,
@@ -126,8 +126,8 @@ def test_what_is_written_today_stands_in_the_columns_that_a_recorded_run_is_read
     tmp_path: Path, recorded: Path, table: str
 ) -> None:
     """The rows of the recorded run, written again by today's code, give the same typed tables."""
-    old = Ledger(str(recorded))
-    new = Ledger(str(tmp_path / "run"), create=True)
+    old = StoredLedger(str(recorded))
+    new = StoredLedger(str(tmp_path / "run"), create=True)
     rows = asked(
         old, "SELECT subject_id, metric, value, turn, detail, stage, stage_key FROM scores_all"
     )
@@ -153,7 +153,7 @@ def test_what_is_written_today_stands_in_the_columns_that_a_recorded_run_is_read
 def test_rows_are_read_in_the_order_of_their_commits_or_sorted_and_as_their_struct(
     tmp_path: Path,
 ) -> None:
-    ledger = Ledger(str(tmp_path / "run"), create=True)
+    ledger = StoredLedger(str(tmp_path / "run"), create=True)
     ledger.begin_flow({"name": "f"}, [StageLine(REF.stage, REF.stage_key, {})])
     tested = StepLabel(
         accepted=True, q_pos=0.75, n_pos=4, q_neg=0.0, n_neg=4, method="sequential",

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from synth.ledger import Ledger, StageRef
+from synth.ledger import StageRef, StoredLedger
 from synth.ledger.log.manifest import StageLine
 from synth.ledger.sql import relation
 from synth.ledger.tables import TABLES
@@ -19,13 +19,13 @@ IMPORT = "import"
 
 
 @pytest.fixture(params=["local", "memory"])
-def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Ledger:
+def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> StoredLedger:
     """Imports of one task; slot `a` filled twice; of stage `old`, which is no longer current, one
     of two trajectories adopted.
     """
     local = request.param == "local"
     url = str(tmp_path / "it's [a] run*") if local else f"memory://{uuid.uuid4().hex}/it's a run"
-    made = Ledger(url, create=True)
+    made = StoredLedger(url, create=True)
     task = make_task()
     for slot, key in (("a", "one"), ("b", "two"), ("a", "three")):
         trajectory = make_trajectory(slot, synthesizer=IMPORT, task_id=task.task_id)
@@ -40,7 +40,7 @@ def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Ledger:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Arrow output")
 @pytest.mark.parametrize("every", [False, True])
-def test_a_frame_has_the_rows_and_types_of_the_view(ledger: Ledger, every: bool) -> None:
+def test_a_frame_has_the_rows_and_types_of_the_view(ledger: StoredLedger, every: bool) -> None:
     for table in TABLES:
         rows = ledger.frame(table, every=every).collect()
         asked = connect(ledger).execute(f"FROM {table}{'_all' if every else ''}")
@@ -52,7 +52,7 @@ def test_a_frame_has_the_rows_and_types_of_the_view(ledger: Ledger, every: bool)
 
 @pytest.mark.slow
 def test_a_frame_may_be_read_when_the_ledger_has_grown_and_its_views_are_gone(
-    ledger: Ledger,
+    ledger: StoredLedger,
 ) -> None:
     before = ledger.frame("trajectories")
     asked = connect(ledger).execute("SELECT slot_id FROM trajectories ORDER BY 1")
@@ -67,7 +67,7 @@ def test_a_frame_may_be_read_when_the_ledger_has_grown_and_its_views_are_gone(
 
 
 def test_attempts_that_were_superseded_or_not_adopted_are_in_no_frame_but_that_of_every_flow(
-    ledger: Ledger,
+    ledger: StoredLedger,
 ) -> None:
     current = ledger.frame("trajectories").select("slot_id").collect()["slot_id"].to_list()
     assert sorted(current) == ["a", "b", "c"]
@@ -79,7 +79,7 @@ def test_attempts_that_were_superseded_or_not_adopted_are_in_no_frame_but_that_o
 
 
 @pytest.mark.slow
-def test_only_the_first_rows_are_read_where_no_more_are_wanted(ledger: Ledger) -> None:
+def test_only_the_first_rows_are_read_where_no_more_are_wanted(ledger: StoredLedger) -> None:
     assert ledger.frame("turns", every=True).select("turn").head(3).collect()["turn"].to_list() == [
         0,
         1,
@@ -88,12 +88,14 @@ def test_only_the_first_rows_are_read_where_no_more_are_wanted(ledger: Ledger) -
 
 
 def test_a_table_of_a_run_that_has_none_is_empty_and_typed(tmp_path: Path) -> None:
-    rows = Ledger(str(tmp_path / "run"), create=True).frame("scores").collect()
+    rows = StoredLedger(str(tmp_path / "run"), create=True).frame("scores").collect()
     assert rows.height == 0
     assert rows.columns == TABLES["scores"].names
 
 
-def test_a_table_that_is_none_is_refused_with_the_names_of_those_there_are(ledger: Ledger) -> None:
+def test_a_table_that_is_none_is_refused_with_the_names_of_those_there_are(
+    ledger: StoredLedger,
+) -> None:
     with pytest.raises(
         ConfigError,
         match=r"there is no table 'spending'; known: tasks, trajectories, .*views such as spending",
@@ -102,7 +104,7 @@ def test_a_table_that_is_none_is_refused_with_the_names_of_those_there_are(ledge
 
 
 def test_a_damaged_file_gives_no_frame(tmp_path: Path) -> None:
-    made = Ledger(str(tmp_path / "run"), create=True)
+    made = StoredLedger(str(tmp_path / "run"), create=True)
     made.commit(
         StageRef(IMPORT, "one"),
         trajectories=[make_trajectory("a", synthesizer=IMPORT)],
@@ -111,11 +113,11 @@ def test_a_damaged_file_gives_no_frame(tmp_path: Path) -> None:
     (path,) = (tmp_path / "run" / "turns").iterdir()
     path.write_bytes(path.read_bytes()[:-1] + b"X")
     with pytest.raises(DamagedError, match="damaged"):
-        Ledger(str(tmp_path / "run")).frame("turns")
+        StoredLedger(str(tmp_path / "run")).frame("turns")
 
 
 def test_a_relation_can_write_nothing_and_outlives_its_connection(
-    ledger: Ledger, tmp_path: Path
+    ledger: StoredLedger, tmp_path: Path
 ) -> None:
     import duckdb
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from synth.ledger import Ledger, StageRef
+from synth.ledger import StageRef, StoredLedger
 from synth.ledger.log.manifest import StageLine
 from synth.ledger.sql import query
 from synth.schemas.outcome import Outcome, Termination
@@ -44,7 +44,7 @@ def lost(slot: str, attempt: int = 0) -> Trajectory:
 
 
 def asked(trajectories: Sequence[Trajectory], sql: str = "FROM groups") -> list[dict[str, Any]]:
-    ledger = Ledger(f"memory://{uuid.uuid4().hex}/run", create=True)
+    ledger = StoredLedger(f"memory://{uuid.uuid4().hex}/run", create=True)
     ledger.begin_stage(StageLine("rollout", "key", {}, ""))
     ledger.commit(KEY, trajectories=list(trajectories))
     found = query(ledger, sql)
@@ -149,7 +149,7 @@ def test_only_trials_from_the_beginning_of_a_task_are_counted() -> None:
 
 
 def test_rows_of_a_former_flow_are_not_seen() -> None:
-    ledger = Ledger(f"memory://{uuid.uuid4().hex}/run", create=True)
+    ledger = StoredLedger(f"memory://{uuid.uuid4().hex}/run", create=True)
     ledger.commit(StageRef("rollout", "former"), trajectories=[trial("old", F)])
     ledger.begin_stage(StageLine("rollout", "key", {}, ""))
     ledger.commit(KEY, trajectories=[trial("new")])

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from synth.ledger import Decision, Ledger, StageRef
+from synth.ledger import Decision, StageRef, StoredLedger
 from synth.ledger.log.lost_shards import lost_lines
 from synth.ledger.log.manifest import StageLine
 from synth.ledger.sql import query
@@ -25,16 +25,16 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     return str(tmp_path / "run") if request.param == "local" else f"memory://{uuid.uuid4().hex}/run"
 
 
-def current(ledger: Ledger, key: str = "key1", adopted: tuple[str, ...] = ()) -> None:
+def current(ledger: StoredLedger, key: str = "key1", adopted: tuple[str, ...] = ()) -> None:
     ledger.begin_stage(StageLine("rollout", key, {}, "", adopted))
 
 
 def test_what_is_committed_is_read_back_equal(url: str) -> None:
-    ledger = Ledger(url, create=True)
+    ledger = StoredLedger(url, create=True)
     trajectory, fault, task = make_trajectory("a"), make_fault("b"), make_task()
     ledger.commit(REF, trajectories=[trajectory, fault], tasks=[task])
     current(ledger)
-    again = Ledger(url)
+    again = StoredLedger(url)
     assert list(again.trajectories()) == [trajectory, fault]
     assert again.tasks([task.task_id, "other"]) == {task.task_id: task}
     assert again.task_ids() == {task.task_id: "echo"}
@@ -45,7 +45,7 @@ def test_what_is_committed_is_read_back_equal(url: str) -> None:
 @given(st.lists(turns, max_size=3))
 def test_any_turn_survives_the_ledger_to_the_byte(found: list) -> None:  # type: ignore[type-arg]
     numbered = tuple(msgspec.structs.replace(turn, index=i) for i, turn in enumerate(found))
-    ledger = Ledger(f"memory://{uuid.uuid4().hex}", create=True)
+    ledger = StoredLedger(f"memory://{uuid.uuid4().hex}", create=True)
     trajectory = make_trajectory("a", turns=0, system_prompt=None, opening=())
     trajectory = msgspec.structs.replace(trajectory, turns=numbered)
     ledger.commit(REF, trajectories=[trajectory])
@@ -54,12 +54,12 @@ def test_any_turn_survives_the_ledger_to_the_byte(found: list) -> None:  # type:
 
 def test_a_run_that_does_not_exist_is_not_made_by_reading(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="holds no run"):
-        Ledger(str(tmp_path / "nowhere"))
+        StoredLedger(str(tmp_path / "nowhere"))
     assert not (tmp_path / "nowhere").exists()
 
 
 def test_views_show_the_current_flow_and_all_shows_everything(url: str) -> None:
-    ledger = Ledger(url, create=True)
+    ledger = StoredLedger(url, create=True)
     ledger.commit(REF, trajectories=[make_trajectory("a")])
     ledger.commit(
         StageRef("rollout", "key2"), trajectories=[make_trajectory("b"), make_trajectory("c")]
@@ -72,7 +72,7 @@ def test_views_show_the_current_flow_and_all_shows_everything(url: str) -> None:
 
 @pytest.mark.slow
 def test_tables_without_shards_are_empty_and_typed(url: str) -> None:
-    ledger = Ledger(url, create=True)
+    ledger = StoredLedger(url, create=True)
     for table in ("tasks", "trajectories", "turns", "scores", "decisions", "nodes", "edges"):
         assert query(ledger, f"SELECT * FROM {table}").fetchall() == []
     assert query(ledger, "SELECT sum(n_turns) FROM trajectories WHERE reward > 0.5").fetchall() == [
@@ -82,7 +82,7 @@ def test_tables_without_shards_are_empty_and_typed(url: str) -> None:
 
 @pytest.mark.slow
 def test_adopted_trajectories_are_seen_and_their_neighbours_are_not(url: str) -> None:
-    ledger = Ledger(url, create=True)
+    ledger = StoredLedger(url, create=True)
     wanted, other = make_trajectory("a"), make_trajectory("b")
     ledger.commit(REF, trajectories=[wanted, other])
     ledger.commit(StageRef("rollout", "key2"), trajectories=[make_trajectory("c")])
@@ -96,12 +96,12 @@ def test_adopted_trajectories_are_seen_and_their_neighbours_are_not(url: str) ->
 def test_the_first_commit_of_a_slot_wins_and_the_second_is_kept_as_another_attempt(
     url: str,
 ) -> None:
-    first, second = Ledger(url, create=True), Ledger(url)
+    first, second = StoredLedger(url, create=True), StoredLedger(url)
     winner = make_trajectory("a", turns=1)
     loser = make_trajectory("a", turns=3)
     first.commit(REF, trajectories=[winner])
     second.commit(REF, trajectories=[loser])
-    ledger = Ledger(url)
+    ledger = StoredLedger(url)
     current(ledger)
     assert [t.turns for t in ledger.trajectories()] == [winner.turns]
     kept = query(
@@ -113,7 +113,7 @@ def test_the_first_commit_of_a_slot_wins_and_the_second_is_kept_as_another_attem
 
 
 def test_a_valid_attempt_after_a_fault_settles_the_slot(url: str) -> None:
-    ledger = Ledger(url, create=True)
+    ledger = StoredLedger(url, create=True)
     ledger.commit(REF, trajectories=[make_fault("a", 0, Fault.TIMEOUT)])
     assert ledger.state.slots["a"].valid is None
     assert ledger.state.slots["a"].last_fault == "timeout"
@@ -124,7 +124,7 @@ def test_a_valid_attempt_after_a_fault_settles_the_slot(url: str) -> None:
 
 
 def test_imports_are_current_whatever_flow_runs(url: str) -> None:
-    ledger = Ledger(url, create=True)
+    ledger = StoredLedger(url, create=True)
     ledger.commit(
         StageRef("import", "any"), trajectories=[make_trajectory("a", synthesizer="import")]
     )
@@ -133,7 +133,7 @@ def test_imports_are_current_whatever_flow_runs(url: str) -> None:
 
 
 def test_decisions_follow_their_stage(url: str) -> None:
-    ledger = Ledger(url, create=True)
+    ledger = StoredLedger(url, create=True)
     ledger.commit(StageRef("filter", "f1"), decisions=[Decision("t", "solved", None, "no_verdict")])
     ledger.begin_stage(StageLine("filter", "f1", {}))
     assert query(ledger, "SELECT filter, keep, reason FROM decisions").fetchall() == [
@@ -142,7 +142,7 @@ def test_decisions_follow_their_stage(url: str) -> None:
 
 
 def test_an_id_may_be_shortened_while_it_stays_unique(url: str) -> None:
-    ledger = Ledger(url, create=True)
+    ledger = StoredLedger(url, create=True)
     trajectory = make_trajectory("a")
     ledger.commit(REF, trajectories=[trajectory, make_trajectory("b")])
     assert ledger.trajectory(trajectory.trajectory_id[:8]) == trajectory
@@ -158,7 +158,7 @@ def shard_file(run: Path, table: str = "turns") -> Path:
 
 
 def test_flipped_bytes_of_a_shard_are_named_and_harm_nothing_else(tmp_path: Path) -> None:
-    ledger = Ledger(str(tmp_path), create=True)
+    ledger = StoredLedger(str(tmp_path), create=True)
     ledger.commit(REF, trajectories=[make_trajectory("a")])
     current(ledger)
     path = shard_file(tmp_path)
@@ -166,7 +166,7 @@ def test_flipped_bytes_of_a_shard_are_named_and_harm_nothing_else(tmp_path: Path
     blob[len(blob) // 2] ^= 0xFF
     path.write_bytes(blob)
     ledger.commit(REF, trajectories=[make_trajectory("b")])
-    fresh = Ledger(str(tmp_path))
+    fresh = StoredLedger(str(tmp_path))
     with pytest.raises(DamagedError, match=f"{path.name}: damaged.*every other shard is intact"):
         list(fresh.trajectories())
     with pytest.raises(DamagedError, match=path.name):
@@ -176,13 +176,13 @@ def test_flipped_bytes_of_a_shard_are_named_and_harm_nothing_else(tmp_path: Path
 
 
 def test_a_shard_whose_file_is_gone_counts_as_never_done(tmp_path: Path) -> None:
-    ledger = Ledger(str(tmp_path), create=True)
+    ledger = StoredLedger(str(tmp_path), create=True)
     ledger.commit(REF, trajectories=[make_trajectory("a")])
     ledger.commit(REF, trajectories=[make_trajectory("b")])
     current(ledger)
     (first, _) = ledger.state.shards
     (tmp_path / first.files["turns"].path).unlink()
-    fresh = Ledger(str(tmp_path))
+    fresh = StoredLedger(str(tmp_path))
     assert [t.slot_id for t in fresh.trajectories()] == ["b"]
     assert "a" not in fresh.state.slots
     (line,) = lost_lines(fresh.state)
@@ -194,19 +194,19 @@ def test_a_shard_whose_file_is_gone_counts_as_never_done(tmp_path: Path) -> None
 
 
 def test_a_flipped_byte_in_the_manifest_is_named(tmp_path: Path) -> None:
-    ledger = Ledger(str(tmp_path), create=True)
+    ledger = StoredLedger(str(tmp_path), create=True)
     ledger.commit(REF, trajectories=[make_trajectory("a")])
     line = tmp_path / "manifest" / "00000001"
     line.write_bytes(line.read_bytes().replace(b"rollout", b"rollouT"))
     with pytest.raises(DamagedError, match="00000001: damaged manifest line"):
-        Ledger(str(tmp_path))
+        StoredLedger(str(tmp_path))
 
 
 def test_half_written_temporary_files_are_part_of_nothing(tmp_path: Path) -> None:
-    ledger = Ledger(str(tmp_path), create=True)
+    ledger = StoredLedger(str(tmp_path), create=True)
     ledger.commit(REF, trajectories=[make_trajectory("a")])
     (tmp_path / "turns" / ".tmp-999999999-dead").write_bytes(b"PAR1 half")
     current(ledger)
-    assert len(list(Ledger(str(tmp_path)).trajectories())) == 1
+    assert len(list(StoredLedger(str(tmp_path)).trajectories())) == 1
     assert query(ledger, "SELECT count(*) FROM turns_all").fetchall() == [(2,)]
     assert ledger.storage.leftovers("turns") == [".tmp-999999999-dead"]

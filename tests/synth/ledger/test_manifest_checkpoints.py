@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synth.ledger import Ledger, StageRef
+from synth.ledger import StageRef, StoredLedger
 from synth.ledger.log import manifest, manifest_checkpoints
 from synth.ledger.log.manifest import (
     DoneLine,
@@ -110,7 +110,7 @@ def requests(storage: Storage) -> Counter[str]:
 
 
 def test_a_pack_is_made_of_the_lines_alone_by_whoever_writes_the_last_of_them(url: str) -> None:
-    one, other = Ledger(url, create=True), Ledger(url)
+    one, other = StoredLedger(url, create=True), StoredLedger(url)
     for token in range(1, 40):
         assert (one, other)[token % 2].fence("w", token, "h")
     lines = [RunLine(one.state.run_id), *fences(40)[1:]]
@@ -128,7 +128,7 @@ def test_a_pack_is_made_of_the_lines_alone_by_whoever_writes_the_last_of_them(ur
 def test_who_comes_back_after_many_lines_asks_for_few_objects(url: str) -> None:
     lines = fences(600)
     written(url, lines[:5])
-    reader, newcomer = Ledger(url), Storage(url)
+    reader, newcomer = StoredLedger(url), Storage(url)
     written(url, lines[5:], first=5)
     for size in manifest_checkpoints.SIZES:
         for first in range(0, 600 - size + 1, size):
@@ -158,12 +158,12 @@ def test_in_object_storage_a_run_is_opened_by_packs(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(
         Storage, "read", lambda self, name: (asked.append(name), read(self, name))[1]
     )
-    assert Ledger(url).state == folded(lines)
+    assert StoredLedger(url).state == folded(lines)
     assert len(asked) == 2 + 2 + 3 + 3 + 2
 
 
 def test_who_has_caught_up_asks_for_no_pack(url: str) -> None:
-    writer, reader = Ledger(url, create=True), Ledger(url)
+    writer, reader = StoredLedger(url, create=True), StoredLedger(url)
     counted = requests(reader.storage)
     for token in range(1, 36):
         writer.fence("w", token, "h")
@@ -196,7 +196,7 @@ def test_whatever_becomes_of_the_packs_the_state_is_that_of_the_lines(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("synth.ledger.log.manifest_checkpoints.SIZES", (12, 4))
         written(url, lines[:seen])
-        early = Ledger(url)
+        early = StoredLedger(url)
         storage = written(url, lines[seen:], first=seen)
         for size in manifest_checkpoints.SIZES:
             for first in range(0, len(lines) - size + 1, size):
@@ -204,8 +204,8 @@ def test_whatever_becomes_of_the_packs_the_state_is_that_of_the_lines(
                 if pack is not None:
                     storage.create(manifest_checkpoints.name_of(first, size), pack)
         assert early.refresh() == folded(lines)
-        assert Ledger(url, create=True).state == folded(lines)
-        assert Ledger(url).state == folded(lines)
+        assert StoredLedger(url, create=True).state == folded(lines)
+        assert StoredLedger(url).state == folded(lines)
     storage.fs.rm(storage.root, recursive=True)
 
 
@@ -243,7 +243,7 @@ def test_a_missing_line_is_named_though_a_pack_holds_it(url: str) -> None:
     storage.create(manifest_checkpoints.name_of(0, 32), pack_of(lines, 31, 32))
     storage.discard(manifest.name_of(7))
     with pytest.raises(DamagedError, match="manifest/00000007: this manifest line is missing"):
-        Ledger(url)
+        StoredLedger(url)
 
 
 def test_on_a_disk_a_damaged_line_is_named_though_a_pack_holds_it_well(tmp_path: Path) -> None:
@@ -254,7 +254,7 @@ def test_on_a_disk_a_damaged_line_is_named_though_a_pack_holds_it_well(tmp_path:
         manifest.stored(lines[7]).replace(b'"h"', b'"i"')
     )
     with pytest.raises(DamagedError, match="manifest/00000007: damaged manifest line"):
-        Ledger(str(tmp_path))
+        StoredLedger(str(tmp_path))
 
 
 def test_a_line_of_another_version_is_named_in_a_pack_too(url: str) -> None:
@@ -273,16 +273,16 @@ def test_a_line_of_another_version_is_named_in_a_pack_too(url: str) -> None:
     with pytest.raises(
         DamagedError, match="manifest/00000003: written by another version of synth"
     ):
-        Ledger(url)
+        StoredLedger(url)
 
 
 def test_a_pack_that_cannot_be_written_stops_no_commit(tmp_path: Path) -> None:
-    ledger = Ledger(str(tmp_path), create=True)
+    ledger = StoredLedger(str(tmp_path), create=True)
     (tmp_path / "manifest" / "packs").write_text("")
     for number in range(1, 17):
         ledger.fence("w", number, "h")
     ledger.commit(StageRef("rollout", "key1"), trajectories=[make_trajectory("x")])
-    assert [*Ledger(str(tmp_path)).state.slots] == ["x"]
+    assert [*StoredLedger(str(tmp_path)).state.slots] == ["x"]
 
 
 def test_who_runs_a_flow_packs_what_an_older_version_or_a_dead_writer_left_and_who_reads_writes_nothing(
@@ -290,9 +290,9 @@ def test_who_runs_a_flow_packs_what_an_older_version_or_a_dead_writer_left_and_w
 ) -> None:
     lines = fences(300)
     storage = written(url, lines)
-    Ledger(url)
+    StoredLedger(url)
     assert storage.names(manifest_checkpoints.FOLDER) == []
-    Ledger(url, create=True)
+    StoredLedger(url, create=True)
     assert storage.read("manifest/packs/00000000-00000255") == pack_of(lines, 255, 256)
 
 
@@ -300,16 +300,16 @@ def test_lines_too_long_for_a_pack_are_read_one_by_one(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("synth.ledger.log.manifest_checkpoints.LARGEST", 500)
-    ledger = Ledger(url, create=True)
+    ledger = StoredLedger(url, create=True)
     for number in range(1, 40):
         ledger.fence("w", number, "h")
     assert ledger.storage.names(manifest_checkpoints.FOLDER) == []
-    assert Ledger(url).state.fences == {"w": 39}
+    assert StoredLedger(url).state.fences == {"w": 39}
 
 
 def test_lines_that_were_read_and_not_taken_in_are_given_again(url: str) -> None:
     """A run that is interrupted between the two goes on to its end in the same process."""
-    writer, reader = Ledger(url, create=True), Ledger(url)
+    writer, reader = StoredLedger(url, create=True), StoredLedger(url)
     for token in range(1, 40):
         writer.fence("w", token, "h")
     while len(given := reader._cursor.ahead(reader.state.lines)) < 8:

@@ -8,7 +8,7 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from synth.ledger import Decision, Ledger, Score, StageRef
+from synth.ledger import Decision, Score, StageRef, StoredLedger
 from synth.ledger.tables import TABLES
 from synth.ledger.tables.row_validation import UNSTORABLE, ended_line, with_storable_values
 from synth.ledger.tables.rows import check_readable, shard_tables, trajectories_of
@@ -57,7 +57,7 @@ def test_a_turn_that_cannot_be_held_ends_its_trajectory_before_it(
     field: str, value: Any, fault: Fault
 ) -> None:
     before = with_turn(1, **{field: value})
-    ledger = Ledger(
+    ledger = StoredLedger(
         f"memory://storable/{field}{fault}{TURNS.index((field, value, fault))}", create=True
     )
     good = [make_trajectory("first"), make_trajectory("last")]
@@ -158,7 +158,7 @@ def test_several_fields_are_all_named() -> None:
 def test_any_other_record_that_cannot_be_held_stops_with_one_line_and_commits_nothing(
     records: Any, message: str
 ) -> None:
-    ledger = Ledger(f"memory://storable-other/{next(iter(records))}", create=True)
+    ledger = StoredLedger(f"memory://storable-other/{next(iter(records))}", create=True)
     with pytest.raises(SynthError, match=message):
         ledger.commit(REF, **records)
     assert ledger.state.lines == 1

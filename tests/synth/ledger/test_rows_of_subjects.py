@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from synth.ledger.ledger import Ledger, Score, StageRef
+from synth.ledger.ledger import Score, StageRef, StoredLedger
 from synth.ledger.log.shard_files import ShardFiles
 from synth.ledger.typed import of_subjects, read
 
@@ -16,9 +16,9 @@ FILES, IN_FILE = 30, 4
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Ledger:
+def ledger(tmp_path: Path) -> StoredLedger:
     """Two rows of each subject, four subjects a file; one subject under another key too."""
-    made = Ledger(str(tmp_path / "run"), create=True)
+    made = StoredLedger(str(tmp_path / "run"), create=True)
     for file in range(FILES):
         names = [f"s{file}-{number}" for number in range(IN_FILE)]
         made.commit(
@@ -33,7 +33,7 @@ def ledger(tmp_path: Path) -> Ledger:
     return made
 
 
-def test_they_are_those_of_the_question(ledger: Ledger) -> None:
+def test_they_are_those_of_the_question(ledger: StoredLedger) -> None:
     wanted = ["s7-3", "s0-0", "s29-1", "nobody"]
     found = of_subjects(ledger, "key", dict[str, Any], wanted)
     asked = list(read(ledger, dict[str, Any], stage_key="key", subjects=wanted))
@@ -47,7 +47,7 @@ def test_they_are_those_of_the_question(ledger: Ledger) -> None:
 
 
 def test_each_file_is_read_twice_at_most_in_however_many_parts(
-    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+    ledger: StoredLedger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened = []
     table = ShardFiles.table
@@ -64,7 +64,7 @@ def test_each_file_is_read_twice_at_most_in_however_many_parts(
     assert len(opened) <= 2 * FILES
 
 
-def test_what_is_committed_later_is_found(ledger: Ledger) -> None:
+def test_what_is_committed_later_is_found(ledger: StoredLedger) -> None:
     assert of_subjects(ledger, "key", dict[str, Any], ["late"]) == []
     ledger.commit(REF, scores=[Score("late", "a", 1.0, None, {})])
     (one,) = of_subjects(ledger, "key", dict[str, Any], ["late"])

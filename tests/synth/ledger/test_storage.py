@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from synth.ledger import Ledger, StageRef
+from synth.ledger import StageRef, StoredLedger
 from synth.ledger.storage import Storage
 from synth.schemas.errors import ConfigError, SynthError
 from tests.trajectories import make_trajectory
@@ -29,7 +29,7 @@ def test_a_run_directory_that_is_a_file_or_lies_in_one_is_refused(
             ConfigError,
             match=f"{tmp_path / 'file'} is a file, not a folder; name another run directory",
         ):
-            Ledger(str(tmp_path / "file" / below), create=create)
+            StoredLedger(str(tmp_path / "file" / below), create=create)
     assert (tmp_path / "file").read_text() == "mine"
 
 
@@ -37,11 +37,11 @@ def test_a_manifest_that_is_a_file_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "manifest").write_text("")
     for create in (False, True):
         with pytest.raises(SynthError, match=f"{tmp_path / 'manifest'}: {MOVE}"):
-            Ledger(str(tmp_path), create=create)
+            StoredLedger(str(tmp_path), create=create)
 
 
 def test_a_table_folder_that_is_a_file_is_one_line(tmp_path: Path) -> None:
-    ledger = Ledger(str(tmp_path), create=True)
+    ledger = StoredLedger(str(tmp_path), create=True)
     (tmp_path / "turns").write_text("")
     with pytest.raises(SynthError, match=f"{tmp_path / 'turns'}: {MOVE}"):
         ledger.commit(REF, trajectories=[make_trajectory()])
@@ -65,11 +65,11 @@ def test_where_no_file_can_be_made_it_is_said_what_to_name_instead() -> None:
         match=r"^/proc/x/manifest/00000000: cannot be used: .*; no file can be made there: name a "
         r"folder on a disk",
     ):
-        Ledger("/proc/x", create=True)
+        StoredLedger("/proc/x", create=True)
 
 
 def test_folders_in_the_place_of_files_are_one_line(tmp_path: Path) -> None:
-    ledger = Ledger(str(tmp_path), create=True)
+    ledger = StoredLedger(str(tmp_path), create=True)
     ledger.commit(REF, trajectories=[make_trajectory("a")])
     shard = tmp_path / ledger.state.shards[0].files["turns"].path
     shard.unlink()
@@ -77,7 +77,7 @@ def test_folders_in_the_place_of_files_are_one_line(tmp_path: Path) -> None:
     with pytest.raises(
         SynthError, match=f"{shard}: is a folder where a file belongs; move it away"
     ):
-        Ledger(str(tmp_path)).trajectory("")
+        StoredLedger(str(tmp_path)).trajectory("")
     line = tmp_path / "manifest" / "00000002"
     line.mkdir()
     with pytest.raises(SynthError, match=f"{line}: is a folder where a file belongs; move it away"):
@@ -88,7 +88,7 @@ def test_folders_in_the_place_of_files_are_one_line(tmp_path: Path) -> None:
 def closed(tmp_path: Path) -> Iterator[Path]:
     """A folder that this user may not enter; root, who may enter all, is nobody meanwhile."""
     folder = tmp_path / "closed"
-    Ledger(str(folder), create=True)
+    StoredLedger(str(folder), create=True)
     folder.chmod(0)
     if os.geteuid() != 0:
         yield folder
@@ -108,7 +108,7 @@ def test_a_folder_that_one_may_not_enter_is_one_line(closed: Path) -> None:
             match="closed/manifest/00000000: Permission denied; give this user the right to read "
             "and write",
         ):
-            Ledger(str(closed), create=create)
+            StoredLedger(str(closed), create=create)
 
 
 def test_a_name_that_is_taken_stays_as_it_is(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from synth.ledger.ledger import Ledger, StageRef
+from synth.ledger.ledger import StageRef, StoredLedger
 from synth.ledger.log.manifest import StageLine
 from synth.schemas.task import Task
 
@@ -14,7 +14,7 @@ def task(goal: str) -> Task:
 def test_wanted_tasks_of_any_file_are_found_and_no_others_and_unknown_ids_are_passed_over(
     tmp_path: Path,
 ) -> None:
-    ledger = Ledger(str(tmp_path / "run"), create=True)
+    ledger = StoredLedger(str(tmp_path / "run"), create=True)
     ledger.begin_flow({"name": "planted"})
     ledger.begin_stage(StageLine("s", "key", {}, "", ()))
     first, second = [task("a"), task("b")], [task("c"), task("a")]

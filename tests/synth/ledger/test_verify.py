@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from synth.ledger import Ledger, StageRef
+from synth.ledger import StageRef, StoredLedger
 from synth.ledger.log import manifest
 from synth.ledger.log.manifest import FenceLine
 from synth.ledger.log.verify import Verified, problems
@@ -25,7 +25,7 @@ FENCES = 40
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Lines 0 to 41, with packs of 8 and 32; the last line but one commits two files."""
     folder = tmp_path_factory.mktemp("run")
-    ledger = Ledger(str(folder), create=True)
+    ledger = StoredLedger(str(folder), create=True)
     for token in range(1, FENCES):
         ledger.fence("w", token, "h")
     ledger.commit(StageRef("rollout", "key1"), trajectories=[make_trajectory("x")])
@@ -119,7 +119,7 @@ def test_lines_that_are_gone_from_the_end_are_missed_by_the_packs_of_them(copy: 
 def test_a_copy_without_packs_is_as_good(copy: Path) -> None:
     shutil.rmtree(copy / "manifest" / "packs")
     assert found(copy) == []
-    assert Ledger(str(copy)).state.fences == {"w": FENCES}
+    assert StoredLedger(str(copy)).state.fences == {"w": FENCES}
 
 
 def test_no_run_is_none(tmp_path: Path) -> None:
@@ -131,14 +131,14 @@ def test_what_a_killed_writer_left_among_the_packs_is_part_of_nothing(copy: Path
     (copy / "manifest" / "packs" / "00000000-00000007").unlink()  # killed before it was linked
     (copy / "manifest" / "packs" / ".tmp-99999999-dead").write_bytes(b"half")
     assert found(copy) == []
-    assert Ledger(str(copy), create=True).state.fences == {"w": FENCES}
+    assert StoredLedger(str(copy), create=True).state.fences == {"w": FENCES}
     assert Storage(str(copy)).leftovers("manifest/packs") == [".tmp-99999999-dead"]
 
 
 def test_a_run_that_goes_on_meanwhile_is_as_it_was_committed(
     copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ledger, listed = Ledger(str(copy)), manifest.listed
+    ledger, listed = StoredLedger(str(copy)), manifest.listed
 
     def then_more(storage: Storage) -> set[int]:
         found = listed(storage)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from synth.ledger import Ledger, StageRef
+from synth.ledger import StageRef, StoredLedger
 from synth.ledger.log.manifest import StageLine
 from synth.ledger.sql import query
 from synth.ledger.tables import TABLES
@@ -21,12 +21,12 @@ REF = StageRef("rollout", "key1")
 
 
 @pytest.fixture(params=["local", "memory"])
-def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ledger]:
+def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StoredLedger]:
     """Two imports of one task, one trajectory each; slot `a` filled twice; a name that SQL and
     patterns would trip over.
     """
     local = request.param == "local"
-    made = Ledger(
+    made = StoredLedger(
         str(tmp_path / "it's [a] run*") if local else f"memory://{uuid.uuid4().hex}/it's a run",
         create=True,
     )
@@ -61,7 +61,7 @@ def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ledger]:
     ],
 )
 def test_one_question_is_answered(
-    ledger: Ledger, question: str, rows: list[tuple[object, ...]]
+    ledger: StoredLedger, question: str, rows: list[tuple[object, ...]]
 ) -> None:
     assert query(ledger, question).fetchall() == rows
 
@@ -70,13 +70,13 @@ def test_one_question_is_answered(
 @pytest.mark.parametrize(
     "question", ["EXPLAIN SELECT 1", "explain analyze FROM turns", "EXPLAIN (FORMAT json) SELECT 1"]
 )
-def test_a_plan_is_explained(ledger: Ledger, question: str) -> None:
+def test_a_plan_is_explained(ledger: StoredLedger, question: str) -> None:
     ((_, plan),) = query(ledger, question).fetchall()
     assert plan
 
 
 @pytest.mark.slow
-def test_tables_are_shown_and_described_without_internals(ledger: Ledger) -> None:
+def test_tables_are_shown_and_described_without_internals(ledger: StoredLedger) -> None:
     expected = sorted(
         [*TABLES, *(f"{name}_all" for name in TABLES), "spending", "groups", "repairs"]
     )
@@ -99,7 +99,7 @@ def test_tables_are_shown_and_described_without_internals(ledger: Ledger) -> Non
 
 
 @pytest.mark.slow
-def test_a_task_that_came_twice_is_one_task(ledger: Ledger) -> None:
+def test_a_task_that_came_twice_is_one_task(ledger: StoredLedger) -> None:
     assert query(ledger, "SELECT count(*), min(goal) FROM tasks").fetchall() == [(1, "Look.")]
     assert query(
         ledger, "SELECT count(*) FROM trajectories JOIN tasks USING (task_id)"
@@ -152,7 +152,7 @@ def test_a_task_that_came_twice_is_one_task(ledger: Ledger) -> None:
     ],
 )
 def test_what_is_no_question_is_refused_in_one_line_and_nothing_is_touched(
-    ledger: Ledger, tmp_path: Path, statement: str, message: str
+    ledger: StoredLedger, tmp_path: Path, statement: str, message: str
 ) -> None:
     other = tmp_path / "other.parquet"
     other.write_bytes(b"PAR1")
@@ -170,7 +170,7 @@ def test_what_is_no_question_is_refused_in_one_line_and_nothing_is_touched(
 
 
 def test_large_answers_spill_into_the_temporary_folder_not_where_the_user_stands(
-    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+    ledger: StoredLedger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", "/somewhere/else")
     ((spill,),) = query(ledger, "SELECT current_setting('temp_directory')").fetchall()
@@ -178,7 +178,7 @@ def test_large_answers_spill_into_the_temporary_folder_not_where_the_user_stands
 
 
 def test_adopted_tasks_are_seen_with_their_trajectories(tmp_path: Path) -> None:
-    ledger = Ledger(str(tmp_path), create=True)
+    ledger = StoredLedger(str(tmp_path), create=True)
     wanted = make_trajectory("a", task_id=make_task().task_id)
     ledger.commit(REF, trajectories=[wanted], tasks=[make_task()])
     ledger.begin_stage(StageLine("rollout", "key2", {}, "", (wanted.trajectory_id,)))
@@ -194,7 +194,7 @@ def test_adopted_tasks_are_seen_with_their_trajectories(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kept", [False, True])
 def test_a_process_that_was_forked_asks_too_and_ends(tmp_path: Path, kept: bool) -> None:
     """In a process of its own, which other tests gave no threads and no views."""
-    made = Ledger(str(tmp_path / "run"), create=True)
+    made = StoredLedger(str(tmp_path / "run"), create=True)
     made.commit(REF, trajectories=[make_trajectory("a")], tasks=[make_task()])
     said = subprocess.run(
         [sys.executable, "-c", FORKED, str(tmp_path / "run"), str(kept)],
@@ -206,13 +206,13 @@ def test_a_process_that_was_forked_asks_too_and_ends(tmp_path: Path, kept: bool)
 
 FORKED = """
 import os, sys
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.views import connect
 def count():
-    with connect(Ledger(sys.argv[1])) as connection:
+    with connect(StoredLedger(sys.argv[1])) as connection:
         (found,) = connection.execute("SELECT count(*) FROM trajectories_all").fetchone()
     print(found, flush=True)
-ledger = Ledger(sys.argv[1])
+ledger = StoredLedger(sys.argv[1])
 connect(ledger).execute("FROM trajectories_all")
 if sys.argv[2] == "False":
     del ledger

@@ -13,7 +13,7 @@ from synth.engine.progress import PlainProgress
 from synth.filters.leaks import FILTER
 from synth.filters.leaks.evidence import WEIGHT
 from synth.flows.curate import curate
-from synth.ledger.ledger import Ledger, StageRef
+from synth.ledger.ledger import StageRef, StoredLedger
 from synth.ledger.log.manifest import StageLine
 from synth.ledger.views import connect
 from synth.schemas import Flow, Turn
@@ -25,7 +25,7 @@ SAID = {"clean": "Which room is it for?", "unverified": "The oak one was recalle
 
 
 def test_a_student_that_knows_nothing_is_not_heard(tmp_path: Path, random_model: Path) -> None:
-    made = Ledger(str(tmp_path / "run"), create=True)
+    made = StoredLedger(str(tmp_path / "run"), create=True)
     plain = [make_trajectory(name, turns=0, task_id=name) for name in SAID]
     retries = [
         msgspec.structs.replace(

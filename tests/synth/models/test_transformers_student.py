@@ -17,7 +17,7 @@ from synth.cli.rank import rank
 from synth.engine.progress import PlainProgress
 from synth.flows.curate import curate
 from synth.flows.synthesize import synthesize
-from synth.ledger.ledger import Ledger, StageRef
+from synth.ledger.ledger import StageRef, StoredLedger
 from synth.ledger.log.manifest import StageLine
 from synth.ledger.views import connect
 from synth.schemas.errors import ConfigError, SynthError
@@ -48,7 +48,7 @@ def taken(
     source, _ = asyncio.run(
         synthesize(flow(None), str(tmp_path / "source"), PlainProgress(StringIO()))
     )
-    ledger = Ledger(str(tmp_path / "run"), create=True)
+    ledger = StoredLedger(str(tmp_path / "run"), create=True)
     played = [
         change(msgspec.structs.replace(one, authorship=Authorship.MODEL, model=f"m{at % 2}"), at)
         for at, one in enumerate(source.ledger.trajectories())

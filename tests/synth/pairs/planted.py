@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from synth.ledger.ledger import Decision, Ledger, Score, StageRef
+from synth.ledger.ledger import Decision, Score, StageRef, StoredLedger
 from synth.ledger.log.manifest import StageLine
 from synth.schemas.identity import trajectory_id
 from synth.schemas.outcome import Outcome
@@ -127,9 +127,9 @@ def planted(
     tasks: list[Task] | None = None,
     decisions: list[Decision] | None = None,
     apart: list[Trajectory] | None = None,
-) -> Ledger:
+) -> StoredLedger:
     """`apart`: trajectories that the flow does not see."""
-    ledger = Ledger(str(folder / "run"), create=True)
+    ledger = StoredLedger(str(folder / "run"), create=True)
     ledger.begin_flow({"name": "planted"})
     ledger.begin_stage(StageLine(STAGE, "key", {}, "", ()))
     ledger.commit(

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from benchmarks.critical_steps import EXPLORER
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.pairs import (
     LabelSettings,
     PairReport,
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def storefront(tmp_path_factory: pytest.TempPathFactory) -> Ledger:
+def storefront(tmp_path_factory: pytest.TempPathFactory) -> StoredLedger:
     url = str(tmp_path_factory.mktemp("storefront") / "run")
     run_flow(
         Flow.model_validate(
@@ -43,11 +43,11 @@ def storefront(tmp_path_factory: pytest.TempPathFactory) -> Ledger:
         ),
         url,
     )
-    return Ledger(url)
+    return StoredLedger(url)
 
 
 def test_every_pair_can_be_found_again_in_the_trajectories_that_it_names(
-    storefront: Ledger,
+    storefront: StoredLedger,
 ) -> None:
     assert list(preference_pairs(storefront)) == [], "all of it is scripted"
     settings, report = PairSettings(include_scripted=True), PairReport()
@@ -67,11 +67,11 @@ def test_every_pair_can_be_found_again_in_the_trajectories_that_it_names(
         assert act_digest(chosen.turns[at]) != act_digest(rejected.turns[at])
         assert row.pair.evidence.q_pos > row.pair.evidence.q_neg
     assert len({row.pair.pair_id for row in rows}) == len(rows)
-    assert list(preference_pairs(Ledger(storefront.storage.url), settings)) == rows
+    assert list(preference_pairs(StoredLedger(storefront.storage.url), settings)) == rows
 
 
 def test_positives_pass_as_often_as_their_task_and_every_negative_has_its_positive(
-    storefront: Ledger,
+    storefront: StoredLedger,
 ) -> None:
     labels = [row.label for row in kto_labels(storefront, LabelSettings(include_scripted=True))]
     positives, negatives = (
@@ -88,7 +88,7 @@ def test_positives_pass_as_often_as_their_task_and_every_negative_has_its_positi
 
 
 def test_steps_have_counted_values_and_the_check_blames_turns_of_the_policy(
-    storefront: Ledger,
+    storefront: StoredLedger,
 ) -> None:
     rows = list(step_labels(storefront, LabelSettings(include_scripted=True)))
     counted = [row.label for row in rows if row.label.tier is Tier.INTERVENTIONAL]
@@ -114,9 +114,11 @@ def test_an_act_whose_argument_stands_nowhere_is_not_to_be_learnt_even_where_it_
     url = str(tmp_path / "run")
     run_flow(fork_flow(), url)
     report = PairReport()
-    assert list(preference_pairs(Ledger(url), PairSettings(include_scripted=True), report)) == []
+    assert (
+        list(preference_pairs(StoredLedger(url), PairSettings(include_scripted=True), report)) == []
+    )
     assert report.left_out["chosen_unjustified_argument"] == 6
-    steps = list(step_labels(Ledger(url), LabelSettings(include_scripted=True)))
+    steps = list(step_labels(StoredLedger(url), LabelSettings(include_scripted=True)))
     with_labels = [row.label for row in steps if row.label.label is not None]
     assert {
         (msgspec.json.decode(row.step.tool_calls[0].arguments)["way"], row.label.label)

@@ -5,7 +5,7 @@ page could trip over.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.ledger import StageRef
 from synth.ledger.log.manifest import StageLine
 from synth.schemas.check import CheckResult, SubVerdict
@@ -105,9 +105,9 @@ def broken(identity: str, turns: int, task: str = "task-of-orders") -> Trajector
 
 def ledger_of(
     url: str, trajectories: Sequence[Trajectory], *, goal: str = "Orders.", **rows: Any
-) -> Ledger:
+) -> StoredLedger:
     """A run that holds them, as its stage commits them; `rows` of other tables by name."""
-    ledger = Ledger(url, create=True)
+    ledger = StoredLedger(url, create=True)
     flow: Mapping[str, Any] = {"name": "by hand"}
     ledger.begin_flow(flow, ())
     ledger.begin_stage(StageLine(REF.stage, REF.stage_key, {}))
@@ -116,4 +116,4 @@ def ledger_of(
         for task in sorted({t.task_id for t in trajectories})
     ]
     ledger.commit(REF, trajectories=trajectories, tasks=tasks, name="all", **rows)
-    return Ledger(url)
+    return StoredLedger(url)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks.chromium import CHROMIUM, Page
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.report.build import report
 from synth.text.transcript.divergence import first_divergence
 from tests.flow_files import echo_flow, run_flow
@@ -44,7 +44,9 @@ BASE, RETRY = "aa11" * 6, "bb22" * 6
 def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     url = tmp_path_factory.mktemp("report") / "run"
     run_flow(FLOW, str(url))
-    (url / "report.html").write_text(report(Ledger(str(url)), "synth report"), encoding="utf-8")
+    (url / "report.html").write_text(
+        report(StoredLedger(str(url)), "synth report"), encoding="utf-8"
+    )
     return url
 
 
@@ -240,7 +242,7 @@ def test_the_divergence_of_base_and_retry_is_marked(by_hand: Path) -> None:
 
 
 def test_every_twin_parts_on_the_page_where_the_divergence_says(stored: Path) -> None:
-    ledger = Ledger(str(stored))
+    ledger = StoredLedger(str(stored))
     every = {t.trajectory_id: t for t in ledger.trajectories()}
     pairs = [(every[t.parent_id], t) for t in every.values() if t.parent_id in every]
     kinds = {t.synthesizer for _, t in pairs}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.ledger import Decision, StageRef
 from synth.report.build import report
 from tests.flow_files import echo_flow, run_flow
@@ -21,7 +21,7 @@ def test_a_lucky_pass_is_marked_in_the_graph_of_its_own_task_alone(tmp_path: Pat
         models=profiles, stages=[{"rollout": {"trials": 4}}, "topology", {"filter": ["solved"]}]
     )
     run_flow(flow, url)
-    ledger = Ledger(url)
+    ledger = StoredLedger(url)
     assert "of a pass without second evidence</title>" not in report(ledger, "synth report")
     lucky = next(one for one in ledger.trajectories() if one.outcome == "success")
     decision = Decision(lucky.trajectory_id, "select", False, "lucky_unproven")
@@ -30,7 +30,7 @@ def test_a_lucky_pass_is_marked_in_the_graph_of_its_own_task_alone(tmp_path: Pat
         decisions=[decision],
         name="by hand",
     )
-    page = report(Ledger(url), "synth report")
+    page = report(StoredLedger(url), "synth report")
     graphs = page.split("<details")[1:]
     marked = [graph for graph in graphs if "of a pass without second evidence</title>" in graph]
     assert len(graphs) == 4

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synth.cli.report import report
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.tables.graph_rows import Edge, Node
 from synth.report.build import report as built
 from synth.report.graph.folding import Arrow, folded
@@ -213,17 +213,19 @@ def test_the_page_of_a_run_has_its_sections_and_asks_for_nothing_from_elsewhere(
 def test_a_run_without_graphs_has_a_page_without_them(tmp_path: Path) -> None:
     url = str(tmp_path / "run")
     run_flow(echo_flow(), url)
-    assert re.findall(r'<section id="(\w+)"', built(Ledger(url), "synth report")) == [
+    assert re.findall(r'<section id="(\w+)"', built(StoredLedger(url), "synth report")) == [
         one for one in SECTIONS if one not in ("scores", "graphs")
     ]
 
 
 def test_an_empty_run_says_so(tmp_path: Path) -> None:
-    assert "The run holds nothing yet" in built(Ledger(str(tmp_path), create=True), "synth report")
+    assert "The run holds nothing yet" in built(
+        StoredLedger(str(tmp_path), create=True), "synth report"
+    )
 
 
 def test_a_folder_that_is_not_there_is_one_line(tmp_path: Path) -> None:
-    Ledger(str(tmp_path / "run"), create=True)
+    StoredLedger(str(tmp_path / "run"), create=True)
     done = CliRunner().invoke(
         report, [str(tmp_path / "run"), "--out", str(tmp_path / "no" / "r.html")]
     )

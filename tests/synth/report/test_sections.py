@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.ledger import Decision, Score
 from synth.report.browser.stand_ins import StandIns
 from synth.report.build import report
@@ -17,7 +17,7 @@ from tests.synth.report.episodes import broken, episode, ledger_of, pair, turn
 pytestmark = pytest.mark.slow
 
 
-def rendered(section: str, ledger: Ledger) -> str:
+def rendered(section: str, ledger: StoredLedger) -> str:
     found = import_module(f"synth.report.sections.{section}").SECTION.render(ledger, StandIns())
     return found or ""
 
@@ -157,7 +157,7 @@ def test_truncated_counts_as_not_solved_and_unknown_in_no_rate(tmp_path: Path) -
 
 
 def test_nothing_is_said_of_an_empty_run(tmp_path: Path) -> None:
-    ledger = Ledger(str(tmp_path), create=True)
+    ledger = StoredLedger(str(tmp_path), create=True)
     page = report(ledger, "synth report")
     assert "The run holds nothing yet" in page
     assert "<script" not in page

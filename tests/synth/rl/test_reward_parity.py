@@ -12,7 +12,7 @@ from synth.exporters.export import export
 from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings
 from synth.flows.environments import open_env
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.rl.trl import RlEnvironment, environment_factories
 from synth.schemas.environment import AgentTurn
 from synth.schemas.flow import Flow
@@ -43,7 +43,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Stored:
             "stages": [{"rollout": {"trials": 8}}],
         }
         run_flow(Flow.model_validate(content), str(folder / "run"))
-        ledger = Ledger(str(folder / "run"))
+        ledger = StoredLedger(str(folder / "run"))
         export("rl", ledger, DatasetFolder(folder / "rl"), RowSettings())
         rows = {row["task_id"]: row for row in load(folder / "rl", folder / "cache")}
     return list(ledger.trajectories(set(ledger.state.current_valid()))), rows

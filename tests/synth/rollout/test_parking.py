@@ -11,7 +11,7 @@ import pytest
 from synth.boundary import FaultError, guard_async
 from synth.engine.context import most_live
 from synth.envs.echo import SPEC, EchoConfig, EchoEnv
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.rollout.live_envs.parking import LiveWorlds, ParkedEnv
 from synth.schemas.environment import AgentTurn, EnvSpec, Snapshot
 from synth.schemas.errors import ConfigError
@@ -173,7 +173,7 @@ def test_as_many_live_as_the_flow_says_and_as_fit_into_its_memory() -> None:
 
 
 def contents(url: str) -> dict[str, Any]:
-    return {t.slot_id: canonical_content(t) for t in Ledger(url).trajectories()}
+    return {t.slot_id: canonical_content(t) for t in StoredLedger(url).trajectories()}
 
 
 @pytest.mark.slow

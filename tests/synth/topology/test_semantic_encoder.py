@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from synth.flows.stages.topology import _embed
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.sql import query
 from synth.topology.embeddings import (
     Kept,
@@ -96,7 +96,8 @@ def test_a_flow_merges_at_this_level_and_embeds_nothing_twice(
     )  # fmt: skip
     run_flow(flow, str(tmp_path / "run"))
     nodes = query(
-        Ledger(str(tmp_path / "run")), "SELECT DISTINCT n, level FROM nodes WHERE node = 'START'"
+        StoredLedger(str(tmp_path / "run")),
+        "SELECT DISTINCT n, level FROM nodes WHERE node = 'START'",
     ).fetchall()
     assert nodes == [(3, "semantic")]
     _embed.cache_clear()

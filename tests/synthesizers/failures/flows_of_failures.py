@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.views import connect
 from synth.schemas.flow import Flow
 from tests.flow_files import run_flow
@@ -48,7 +48,7 @@ def injected(folder: Path, flow: Flow) -> Mapping[str, Any]:
 
 def scores(folder: Path, metric: str) -> list[dict[str, Any]]:
     """The rows of a metric, with their details as objects."""
-    with connect(Ledger(str(folder))) as connection:
+    with connect(StoredLedger(str(folder))) as connection:
         sql = "SELECT subject_id, turn, value, detail FROM scores_all WHERE metric = ? ORDER BY ALL"
         rows = connection.execute(sql, [metric]).fetchall()
     return [
@@ -59,5 +59,5 @@ def scores(folder: Path, metric: str) -> list[dict[str, Any]]:
 
 def asked(folder: Path, sql: str) -> list[tuple[Any, ...]]:
     """The answer to one question."""
-    with connect(Ledger(str(folder))) as connection:
+    with connect(StoredLedger(str(folder))) as connection:
         return connection.execute(sql).fetchall()

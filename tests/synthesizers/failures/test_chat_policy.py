@@ -11,7 +11,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.schemas.flow import Flow
 from synth.synthesizers.failures.mistakes.observation_faults import ERROR_TEXT
 from tests.rounds import rounds
@@ -97,7 +97,7 @@ def test_an_error_of_the_models_own_is_sampled_hot_and_preferred_for_training_ro
             "natural",
             True,
         )
-        turn = Ledger(str(tmp_path / "run")).trajectory(row["subject_id"]).turns[row["turn"]]
+        turn = StoredLedger(str(tmp_path / "run")).trajectory(row["subject_id"]).turns[row["turn"]]
         assert (turn.injected, turn.sampled_by, turn.mask) == ("natural", "policy", "injected")
         assert (row["detail"]["method"], row["detail"]["n_pos"], row["detail"]["n_neg"]) == (
             "sequential",
@@ -206,7 +206,7 @@ def test_a_fault_of_the_world_is_no_mistake_of_the_agent_and_its_reaction_is_lab
         assert detail["reaction"]["kind"] == (
             "re_reads" if detail["mode"] == "tool_error" and row in faults else "proceeds"
         )
-        turn = Ledger(str(tmp_path / "run")).trajectory(row["subject_id"]).turns[row["turn"]]
+        turn = StoredLedger(str(tmp_path / "run")).trajectory(row["subject_id"]).turns[row["turn"]]
         assert turn.injected == f"environment:{detail['mode']}"
         assert [o.planted is not None for o in turn.observations] == [True]
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from synth.engine.study.step_tests import ErrorControl
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.conclude import finalize_labels
 from synth.ledger.ledger import Score, StageRef
 from synth.ledger.log.manifest import StageLine
@@ -81,11 +81,11 @@ def test_a_flip_stays_and_what_was_not_accepted_is_weak() -> None:
     ]
 
 
-def judged_in(ledger: Ledger) -> list[Judged]:
+def judged_in(ledger: StoredLedger) -> list[Judged]:
     return list(committed(ledger, REF.stage_key, AttributionLabel, TESTS))
 
 
-def rows(ledger: Ledger) -> list[Any]:
+def rows(ledger: StoredLedger) -> list[Any]:
     with connect(ledger) as connection:
         return connection.execute(
             "SELECT metric, value FROM scores WHERE metric IN ('injection', 'repair') ORDER BY ALL"
@@ -95,7 +95,7 @@ def rows(ledger: Ledger) -> list[Any]:
 def test_a_label_that_was_confirmed_early_is_weak_once_later_controls_say_so(
     tmp_path: Path,
 ) -> None:
-    ledger = Ledger(str(tmp_path / "run"), create=True)
+    ledger = StoredLedger(str(tmp_path / "run"), create=True)
     ledger.begin_stage(StageLine(REF.stage, REF.stage_key, {}))
     about = {"method": "sequential", "label": "injection"}
     tests = [Score(name, "injection_test", 1.0, 3, about) for name in "tu"]
@@ -106,7 +106,7 @@ def test_a_label_that_was_confirmed_early_is_weak_once_later_controls_say_so(
     ledger.commit(REF, scores=controls)
     finalize_labels(ledger, REF, scores=labels(judged_in(ledger)))
     assert rows(ledger) == [("injection", 0.0)] * 2, "the early ones are in no view any more"
-    assert rows(Ledger(str(tmp_path / "run"))) == [("injection", 0.0)] * 2
+    assert rows(StoredLedger(str(tmp_path / "run"))) == [("injection", 0.0)] * 2
     before = ledger.state.lines
     finalize_labels(ledger, REF, scores=labels(judged_in(ledger)))
     assert ledger.state.lines == before, "the same conclusion is not written twice"

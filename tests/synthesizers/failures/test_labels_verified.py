@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.schemas.trajectory import Trajectory
 from tests.synthesizers.failures.flows_of_failures import (
     WAVERING,
@@ -158,7 +158,7 @@ SPOILS = (
 def test_the_verifier_catches_a_label_that_is_wrong(
     run: Path, spoil: Callable[[Labelled, dict[str, Any]], None]
 ) -> None:
-    found = Labelled(Ledger(str(run / "wavering")))
+    found = Labelled(StoredLedger(str(run / "wavering")))
     row = next(row for row in found.labels if row["turn"] > 0 and row["metric"] == "injection")
     assert asyncio.run(problems(found, row)) == []
     spoil(found, row)

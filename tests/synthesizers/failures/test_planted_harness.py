@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.views import connect
 from synth.schemas.policy import Act, Episode, Policy, PolicySpec, View
 from synth.schemas.trajectory import Authorship
@@ -60,7 +60,7 @@ def test_where_the_control_accepts_no_label_is_confirmed_not_even_of_rounds_befo
         models={"explorer": {"policy": POLICY}},
     )
     report = injected(tmp_path / "run", flow)
-    with connect(Ledger(str(tmp_path / "run"))) as connection:
+    with connect(StoredLedger(str(tmp_path / "run"))) as connection:
 
         def rows(sql: str) -> list[Any]:
             return connection.execute(sql).fetchall()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from tests.synth.models.chat_brains import Body, Brain, called, echo_expert
 from tests.synth.models.chat_server import ChatServer
 from tests.synthesizers.failures.flows_of_failures import asked, injected, injection_flow, scores
@@ -53,7 +53,7 @@ def assert_each_mistake_is_the_agents_own(folder: Path) -> None:
             0.0,
             4,
         )
-        trajectory = Ledger(str(folder)).trajectory(row["subject_id"])
+        trajectory = StoredLedger(str(folder)).trajectory(row["subject_id"])
         turn = trajectory.turns[row["turn"]]
         assert (turn.tool_calls[0].name, turn.mask, turn.sampled_by) == (
             "finish",

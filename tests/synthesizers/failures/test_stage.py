@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.schemas.errors import FlowError
 from tests.flow_files import run_flow
 from tests.synthesizers.failures.brittle_world import NAME as BRITTLE
@@ -105,7 +105,7 @@ def test_what_other_settings_have_played_already_is_not_played_again_and_stays_i
 
 def test_a_recovery_is_trained_on_from_the_turn_after_the_mistake_on(run: Path) -> None:
     for row in scores(run, "recovery"):
-        turns = Ledger(str(run)).trajectory(row["subject_id"]).turns
+        turns = StoredLedger(str(run)).trajectory(row["subject_id"]).turns
         assert all(turn.mask is not None for turn in turns[: row["turn"] + 1])
         assert all(turn.mask is None for turn in turns[row["turn"] + 1 :])
         assert turns[row["turn"]].injected == row["detail"]["mode"]
@@ -113,7 +113,7 @@ def test_a_recovery_is_trained_on_from_the_turn_after_the_mistake_on(run: Path) 
 
 def test_what_was_injected_stands_in_no_message_but_as_the_turn_itself(run: Path) -> None:
     for row in scores(run, "injection"):
-        trajectory = Ledger(str(run)).trajectory(row["subject_id"])
+        trajectory = StoredLedger(str(run)).trajectory(row["subject_id"])
         texts = [
             trajectory.system_prompt or "",
             *(o.content for turn in trajectory.turns for o in turn.observations),

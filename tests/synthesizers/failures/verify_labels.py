@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from synth.flows.environments import open_env
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.tables import rows
 from synth.schemas.environment import AgentTurn
 from synth.schemas.task import Task
@@ -28,7 +28,7 @@ Row = dict[str, Any]
 class Labelled:
     """All that a ledger holds that labels stand on."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: StoredLedger) -> None:
         self.trajectories: dict[str, Trajectory] = {}
         self.labels: list[Row] = []
         for shard in ledger.state.shards:
@@ -203,7 +203,7 @@ async def _executed(task: Task, run: Trajectory) -> bool | None:
 
 async def verified(url: str) -> tuple[Labelled, dict[str, list[str]]]:
     """All confirmed labels, and what is wrong with each that is wrong."""
-    found = Labelled(Ledger(url))
+    found = Labelled(StoredLedger(url))
     wrong = {row["subject_id"]: await problems(found, row) for row in found.labels}
     return found, {identity: lines for identity, lines in wrong.items() if lines}
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.views import connect
 from synth.schemas.flow import Flow
 from synth.synthesizers.reflection.chain_rows import CHAIN, REFLECTION
@@ -71,7 +71,7 @@ def reflecting_flow(
     )
 
 
-def details(ledger: Ledger, metric: str, view: str = "scores") -> list[dict[str, Any]]:
+def details(ledger: StoredLedger, metric: str, view: str = "scores") -> list[dict[str, Any]]:
     """The details of a metric's rows, in the order of their chains and attempts."""
     assert metric in (CHAIN, REFLECTION)
     with connect(ledger) as connection:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.views import connect
 from synth.schemas.messages import to_messages
 from synth.schemas.outcome import Outcome
@@ -43,7 +43,7 @@ BAD = {
 }
 
 
-def retries(ledger: Ledger) -> list[Any]:
+def retries(ledger: StoredLedger) -> list[Any]:
     return [
         trajectory
         for trajectory in ledger.trajectories()

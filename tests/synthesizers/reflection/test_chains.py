@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.views import connect
 from synth.schemas.outcome import Outcome, Termination
 from synth.synthesizers.reflection.chain_rows import REFLECTION
@@ -30,7 +30,7 @@ from tests.trajectories import make_trajectory
 pytestmark = pytest.mark.slow
 
 
-def retries(ledger: Ledger) -> list[Any]:
+def retries(ledger: StoredLedger) -> list[Any]:
     return [
         trajectory
         for trajectory in ledger.trajectories()
@@ -213,7 +213,7 @@ def test_more_attempts_go_on_from_the_chains_that_are_there_and_pay_for_nothing_
     url, whole = str(tmp_path / "run"), str(tmp_path / "whole")
     with ChatServer(slow_learner(4)) as server:
         run_flow(reflecting_flow(server.url, {"attempts": 2}), url)
-        before = {retry.trajectory_id for retry in retries(Ledger(url))}
+        before = {retry.trajectory_id for retry in retries(StoredLedger(url))}
         run, reports, _ = run_flow(reflecting_flow(server.url, {"attempts": 4}), url)
         asked = Counter(server.counts()["by_hash"])
         _, again, said = run_flow(reflecting_flow(server.url, {"attempts": 4}), url)

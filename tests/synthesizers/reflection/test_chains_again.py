@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.storage.journal import JournaledReply, recorded
 from synth.ledger.views import connect
 from synth.schemas.outcome import Outcome
@@ -30,7 +30,7 @@ def test_a_second_run_does_nothing_and_more_trials_keep_what_is_there(tmp_path: 
     url = str(tmp_path / "run")
     with ChatServer(stutterer()) as server:
         run_flow(reflecting_flow(server.url), url)
-        before = {retry.trajectory_id for retry in retries(Ledger(url))}
+        before = {retry.trajectory_id for retry in retries(StoredLedger(url))}
         asked = server.counts()["total"]
         _, reports, said = run_flow(reflecting_flow(server.url), url)
         assert server.counts()["total"] == asked
@@ -75,7 +75,8 @@ def test_a_ceiling_stops_new_retries_and_a_later_run_goes_on_without_asking_twic
         _, reports, _ = run_flow(flow.model_copy(update={"stages": flow.stages[:1]}), url)
         failed = reports["rollout"]["outcomes"]["failure"]
         spent = sum(
-            t.totals.prompt_tokens + t.totals.completion_tokens for t in Ledger(url).trajectories()
+            t.totals.prompt_tokens + t.totals.completion_tokens
+            for t in StoredLedger(url).trajectories()
         )
         run, _, _ = run_flow(flow.model_copy(update={"max_tokens": spent + 9000}), url)
         assert run.stopped is not None
@@ -108,12 +109,12 @@ def test_killed_in_the_middle_it_asks_for_no_journaled_reply_twice(
         path = tmp_path / "flow.yaml"
         path.write_text(yaml.safe_dump(flow.model_dump(mode="json")))
         assert kill_at(start(path, url, SYNTH_STATE_DIR=str(state)), state, point)
-        assert retries(Ledger(url)) == []
-        events, _ = recorded(Ledger(url).journal_folder)
+        assert retries(StoredLedger(url)) == []
+        events, _ = recorded(StoredLedger(url).journal_folder)
         journaled = sum(
             isinstance(event, JournaledReply) for found in events.values() for event in found
         )
-        committed = sum(t.totals.calls for t in Ledger(url).trajectories())
+        committed = sum(t.totals.calls for t in StoredLedger(url).trajectories())
         before = Counter(server.counts()["by_hash"])
         run, reports, _ = run_flow(flow, url)
         twice = {

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from benchmarks.equal_budget import equal_budget_table
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.storage.journal import JournaledReply, recorded
 from synth.ledger.views import connect
 from synth.schemas.trajectory import Observation, Source, ToolCall, Turn, Usage
@@ -171,7 +171,7 @@ def assert_arms_cost_what_the_retry_has_cost(chain: dict[str, Any]) -> None:
         assert arm["episodes"] >= (0 if "guided_" in name else 1)
 
 
-def played_kinds(ledger: Ledger) -> tuple[dict[str, Any], set[str]]:
+def played_kinds(ledger: StoredLedger) -> tuple[dict[str, Any], set[str]]:
     """(count, guided and gold-informed ones of each synthesizer; the synthesizers in sight)."""
     with connect(ledger) as connection:
         sql = (
@@ -237,11 +237,11 @@ def test_killed_among_the_arms_it_plays_no_journaled_turn_again(
         path = tmp_path / "flow.yaml"
         path.write_text(yaml.safe_dump(flow.model_dump(mode="json")))
         assert kill_at(start(path, url, SYNTH_STATE_DIR=str(state)), state, point)
-        events, _ = recorded(Ledger(url).journal_folder)
+        events, _ = recorded(StoredLedger(url).journal_folder)
         journaled = sum(
             isinstance(event, JournaledReply) for found in events.values() for event in found
         )
-        committed = sum(t.totals.calls for t in Ledger(url).trajectories())
+        committed = sum(t.totals.calls for t in StoredLedger(url).trajectories())
         before = server.counts()["total"]
         run, reports, _ = run_flow(flow, url)
         assert server.counts()["total"] - before == needed - committed - journaled

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.ledger.typed import Read
 from synth.ledger.views import connect
 from synth.schemas.flow import Flow
@@ -78,7 +78,7 @@ def measured_flow(url: str, tasks: int = TASKS, **retry: Any) -> Flow:
     )
 
 
-def scored(ledger: Ledger, metric: str) -> list[tuple[str, float | None, dict[str, Any]]]:
+def scored(ledger: StoredLedger, metric: str) -> list[tuple[str, float | None, dict[str, Any]]]:
     with connect(ledger) as connection:
         sql = "SELECT subject_id, value, detail FROM scores WHERE metric = ? ORDER BY subject_id"
         return [
@@ -87,7 +87,7 @@ def scored(ledger: Ledger, metric: str) -> list[tuple[str, float | None, dict[st
         ]
 
 
-def decided(ledger: Ledger) -> dict[str, tuple[bool | None, str]]:
+def decided(ledger: StoredLedger) -> dict[str, tuple[bool | None, str]]:
     with connect(ledger) as connection:
         rows = connection.execute(
             "SELECT trajectory_id, keep, reason FROM decisions WHERE filter = 'likelihood_leak'"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.schemas.environment import AgentTurn
 from synth.schemas.flow import Flow
 from synth.schemas.task import Task
@@ -39,7 +39,7 @@ def shelf_flow(
 
 def tasks_of(url: Path) -> dict[str, Task]:
     """The current flow's tasks."""
-    ledger = Ledger(str(url))
+    ledger = StoredLedger(str(url))
     return ledger.tasks(list(ledger.task_ids()))
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.schemas.flow import Flow
 from synth.text.provenance import Status, provenance
 from tests.flow_files import run_flow
@@ -41,7 +41,7 @@ def test_derived_tasks_are_solved_anew_by_an_expert_that_makes_nothing_up(tmp_pa
     assert len({task.env_config["world_seed"] for task in tasks.values()}) > 1, (
         "walks take place in worlds of their own"
     )
-    trials = list(Ledger(str(tmp_path / "run")).trajectories())
+    trials = list(StoredLedger(str(tmp_path / "run")).trajectories())
     assert {trial.task_id for trial in trials} == set(tasks)
     assert all(trial.outcome == "success" and trial.held_out for trial in trials)
     assert not [

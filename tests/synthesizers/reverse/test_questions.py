@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.views import connect
 from synth.schemas.flow import Flow
 from synth.schemas.task import Task
@@ -103,7 +103,7 @@ def test_killed_in_the_middle_and_run_again_the_same_questions_are_kept(tmp_path
 
 
 def solvable(url: Path) -> dict[str, float | None]:
-    with connect(Ledger(str(url))) as connection:
+    with connect(StoredLedger(str(url))) as connection:
         return dict(
             connection.execute(
                 "SELECT subject_id, value FROM scores WHERE metric = 't8_solvable'"
@@ -124,10 +124,12 @@ def test_what_an_expert_solved_and_no_trial_did_is_found_by_a_question_to_the_le
     JOIN scores ON subject_id = task_id AND metric = 't8_solvable' AND value = 1
     WHERE task_id NOT IN (SELECT task_id FROM trajectories WHERE outcome = 'success')
     """
-    with connect(Ledger(str(url))) as connection:
+    with connect(StoredLedger(str(url))) as connection:
         found = {identity for (identity,) in connection.execute(sql).fetchall()}
     solved = {
-        trial.task_id for trial in Ledger(str(url)).trajectories() if trial.outcome == "success"
+        trial.task_id
+        for trial in StoredLedger(str(url)).trajectories()
+        if trial.outcome == "success"
     }
     assert found == {identity for identity, value in solvable(url).items() if value == 1.0} - solved
     assert {task.task_id for task in tasks_of(url).values() if task.difficulty["question"]} <= found

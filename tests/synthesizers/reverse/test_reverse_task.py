@@ -9,7 +9,7 @@ import pytest
 
 from synth.engine.funnel import funnel
 from synth.flows.curate import curate
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.views import connect
 from synth.schemas.errors import ConfigError, SynthError
 from synth.schemas.flow import Flow
@@ -64,7 +64,8 @@ def test_killed_in_the_middle_and_run_again_it_gives_the_same_tasks(tmp_path: Pa
     killed_at_step(4, flow, url)
     assert tasks_of(tmp_path / "killed") == {}, "nothing is seen before the choice among all"
     assert (
-        len([shard for shard in Ledger(url).state.shards if shard.name.startswith("from_")]) == 1
+        len([shard for shard in StoredLedger(url).state.shards if shard.name.startswith("from_")])
+        == 1
     ), "one shard of three was committed"
     _, _, said = run_flow(flow, url)
     assert "reverse_task: 4 explorations in" in said, "what was committed is not done again"
@@ -82,7 +83,7 @@ def test_a_rerun_has_nothing_to_do(tmp_path: Path) -> None:
 def test_rollout_plays_the_derived_tasks_anew(tmp_path: Path) -> None:
     flow = shelf_flow(later=[{"rollout": {"trials": 2}}])
     run_flow(flow, str(tmp_path / "run"))
-    played = list(Ledger(str(tmp_path / "run")).trajectories())
+    played = list(StoredLedger(str(tmp_path / "run")).trajectories())
     tasks = tasks_of(tmp_path / "run")
     assert {trajectory.task_id for trajectory in played} == set(tasks)
     assert len(played) == 2 * len(tasks)
@@ -217,7 +218,7 @@ def test_a_world_that_breaks_is_told_and_makes_no_task(tmp_path: Path) -> None:
 
 def test_what_each_exploration_came_to_can_be_asked(tmp_path: Path) -> None:
     report, _ = run_shelf(tmp_path / "run", shelf_flow())
-    ledger = Ledger(str(tmp_path / "run"))
+    ledger = StoredLedger(str(tmp_path / "run"))
     asked = (
         "SELECT count(*), sum(value), sum(CAST(detail->>'attempted' AS INT)) FROM scores "
         "WHERE metric = 'reverse_task.exploration'"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from synth.engine.asking import UnreadableError
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.tables.asked_roles import QUESTIONS, UNREAD
 from synth.ledger.views import connect
 from synth.schemas.environment import Opening
@@ -66,7 +66,7 @@ def test_a_model_writes_the_goals_and_what_it_said_is_kept(tmp_path: Path) -> No
     tasks = tasks_of(tmp_path / "run")
     assert len(tasks) == reports["reverse_task"]["verified"] > 0
     assert all(task.goal.startswith("See to ") for task in tasks.values())
-    with connect(Ledger(str(tmp_path / "run"))) as connection:
+    with connect(StoredLedger(str(tmp_path / "run"))) as connection:
         (found,) = connection.execute(
             "SELECT count(*), min(role), min(purpose), sum(prompt_tokens) > 0 FROM replies_all"
         ).fetchall()
@@ -176,7 +176,7 @@ def test_what_cannot_be_read_is_no_goal(tmp_path: Path) -> None:
     assert report["verified"] == 0
     assert set(report["rejected"]) <= {"no_goal_writer_unreadable", "depends_on_before"}
     assert asked == 3 * report["rejected"]["no_goal_writer_unreadable"]
-    with connect(Ledger(str(tmp_path / "run"))) as connection:
+    with connect(StoredLedger(str(tmp_path / "run"))) as connection:
         told = connection.execute(QUESTIONS).fetchall()
         ((role, purpose, why, said, _),) = connection.execute(UNREAD).fetchall()
     assert told == [("writer", "write_goal", asked // 3, 0, 0, 0, asked // 3)]

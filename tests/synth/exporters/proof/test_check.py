@@ -18,14 +18,14 @@ from synth.exporters.kinds.sft import SFT, sft_rows
 from synth.exporters.proof.check import prove
 from synth.exporters.proof.reading import Noted, ProofIssues, loading_findings, watched
 from synth.exporters.tally import ExportCounts
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.schemas.trajectory import Observation, Source
 from tests.synth.exporters.solved import trajectory
 from tests.synth.pairs.planted import act, planted, run
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Ledger:
+def ledger(tmp_path: Path) -> StoredLedger:
     asked = (Observation("Bring the lamp.", Source.USER),)
     solved, lost = (
         run("a", act(0), act(1, "take"), solved=True, opening=asked),
@@ -38,7 +38,7 @@ def ledger(tmp_path: Path) -> Ledger:
     "form", ["trl", "llamafactory", "axolotl", "verl", "openai", "atif", "sts"]
 )
 def test_every_form_of_sft_is_read_back_as_it_was_written_and_nothing_stays(
-    ledger: Ledger, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ledger: StoredLedger, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     before = sorted(tmp_path.iterdir())

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from tests.synth.importers.shapes.test_labels import chat, files, lines, outcomes
 
 
@@ -40,5 +40,5 @@ def test_an_instance_of_swe_bench_is_stamped_by_its_label_or_its_files_name(
     sources = files(tmp_path, django__django=chat(1, id="django__django-11099"), b=chat(2, id="b"))
     rows = [{"instance_id": "django__django-11099", "resolved": True}, {"id": "b", "success": True}]
     outcomes(tmp_path, sources, lines(tmp_path / "labels.jsonl", rows))
-    stamps = {one.benchmark for one in Ledger(str(tmp_path / "run")).trajectories()}
+    stamps = {one.benchmark for one in StoredLedger(str(tmp_path / "run")).trajectories()}
     assert stamps == {"swe-bench/test", None}

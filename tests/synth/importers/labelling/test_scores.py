@@ -16,7 +16,7 @@ from synth.importers.labelling.annotation_files import annotation_files
 from synth.importers.labelling.scores import DECLARED, ScoreVerdicts
 from synth.importers.records import ImportedLabel, ImportSettings
 from synth.importers.tally import ImportTally
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from tests.synth.importers.shapes.dialogues import CHAT, TOLD
 
 
@@ -39,7 +39,7 @@ def taken(folder: Path, rows: Any, *more: Path, **options: Any) -> tuple[dict[st
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     tally = import_trajectories(path, *more, into=folder / "run", quiet=True, **options)
     assert isinstance(tally, ImportTally)
-    ledger = Ledger(str(folder / "run"))
+    ledger = StoredLedger(str(folder / "run"))
     found = {one.opening[0].content: one.outcome.value for one in ledger.trajectories()}
     return {goal.removeprefix("About ").strip("?"): one for goal, one in found.items()}, tally
 
@@ -168,7 +168,7 @@ def test_annotations_of_spans_are_of_the_trace_whose_root_they_name(tmp_path: Pa
     path.write_text("".join(json.dumps(span) + "\n" for span in spans))
     beside.write_text(json.dumps(page))
     import_trajectories(path, beside, into=tmp_path / "run", quiet=True)
-    (found,) = Ledger(str(tmp_path / "run")).trajectories()
+    (found,) = StoredLedger(str(tmp_path / "run")).trajectories()
     assert found.outcome.value == "failure"
 
 

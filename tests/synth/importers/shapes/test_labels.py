@@ -13,7 +13,7 @@ import pytest
 
 from synth import import_trajectories
 from synth.importers.tally import ImportTally
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from synth.schemas import Trajectory
 from synth.schemas.errors import ConfigError
 from tests.synth.importers.shapes.dialogues import CHAT
@@ -45,7 +45,7 @@ def outcomes(folder: Path, sources: Path, *labels: Path, **more: Any) -> tuple[A
     """Outcomes by what was asked, and the tally."""
     run = folder / "run"
     tally = import_trajectories(sources, into=run, labels=labels, quiet=True, **more)
-    found: list[Trajectory] = list(Ledger(str(run)).trajectories())
+    found: list[Trajectory] = list(StoredLedger(str(run)).trajectories())
     told = {one.opening[0].content.removeprefix("Where is order ")[:-1]: one for one in found}
     return {key: one.outcome.value for key, one in sorted(told.items())}, tally
 
@@ -137,7 +137,7 @@ def test_a_name_of_several_trials_needs_the_trial(tmp_path: Path) -> None:
     rows = [{"task_id": "t", "trial": n, "reward": float(n)} for n in (0, 1)]
     run = tmp_path / "run2"
     import_trajectories(log, into=run, labels=[lines(tmp_path / "l2", rows)], quiet=True)
-    told = {one.trial: one.outcome.value for one in Ledger(str(run)).trajectories()}
+    told = {one.trial: one.outcome.value for one in StoredLedger(str(run)).trajectories()}
     assert told == {0: "failure", 1: "success"}
 
 
@@ -232,7 +232,7 @@ def test_step_labels_of_a_row_and_of_rows_of_their_own_are_scores(tmp_path: Path
     ]
     run = tmp_path / "run"
     import_trajectories(log, into=run, labels=[lines(tmp_path / "l", rows)], quiet=True)
-    scores = Ledger(str(run)).frame("scores").collect()
+    scores = StoredLedger(str(run)).frame("scores").collect()
     found = [
         (one["turn"], one["value"]) for one in scores.to_dicts() if one["metric"] == "step_label"
     ]
@@ -244,10 +244,10 @@ def test_a_label_wins_over_the_sources_own_verdict_and_says_what_it_was(tmp_path
     rows = [{"id": "a", "success": False, "annotator": "p1", "split": "test"}]
     run = tmp_path / "run"
     import_trajectories(log, into=run, labels=[lines(tmp_path / "l", rows)], quiet=True)
-    (found,) = Ledger(str(run)).trajectories()
+    (found,) = StoredLedger(str(run)).trajectories()
     assert (found.outcome.value, found.reward, found.split) == ("failure", None, "test")
-    assert Ledger(str(run)).tasks({found.task_id})[found.task_id].split == "test"
-    scores = Ledger(str(run)).frame("scores").collect().to_dicts()
+    assert StoredLedger(str(run)).tasks({found.task_id})[found.task_id].split == "test"
+    scores = StoredLedger(str(run)).frame("scores").collect().to_dicts()
     (mark,) = (one for one in scores if one["metric"] == "label")
     assert mark["value"] == 0.0
     assert json.loads(mark["detail"])["was"] == "success"

@@ -8,7 +8,7 @@ import pytest
 
 from synth import import_trajectories
 from synth.importers.streams.memos import memo_of
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from tests.synth.importers.imports import read_document, read_lines
 from tests.synth.importers.shapes.dialogues import (
     ASKED,
@@ -293,7 +293,7 @@ def test_the_filter_pdi_finds_the_imported_chain(tmp_path: Path) -> None:
     log.write_text("".join(json.dumps(one) + "\n" for one in SPARK))
     run = tmp_path / "run"
     import_trajectories(log, into=run, quiet=True)
-    scores = Ledger(str(run)).frame("scores").collect().to_dicts()
+    scores = StoredLedger(str(run)).frame("scores").collect().to_dicts()
     keys = {
         json.loads(one["detail"])["key"] for one in scores if one["metric"] in ("pdi", "reflection")
     }

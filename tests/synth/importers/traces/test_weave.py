@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from synth import import_trajectories
-from synth.ledger.ledger import Ledger
+from synth.ledger.ledger import StoredLedger
 from tests.synth.importers.imports import read_lines
 from tests.synth.importers.shapes.dialogues import CHAT, OUTLINE, outline
 
@@ -56,7 +56,7 @@ def outcomes(folder: Path, rows: list[dict[str, Any]], *beside: Path) -> dict[st
     path = folder / "calls.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     import_trajectories(path, *beside, into=folder / "run", quiet=True)
-    held = Ledger(str(folder / "run")).trajectories()
+    held = StoredLedger(str(folder / "run")).trajectories()
     return {one.opening[0].content: one.outcome.value for one in held}
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from synth.ledger import Ledger
+from synth.ledger import StoredLedger
 from synth.ledger.ledger import Decision, Score
 from synth.ledger.tables.graph_rows import Edge, Node
 from synth.report.browser.packing import pack
@@ -36,7 +36,7 @@ def unpacked(page: str) -> dict[str, Any]:
     }
 
 
-def packed(ledger: Ledger, room: int = 10**6) -> dict[str, Any]:
+def packed(ledger: StoredLedger, room: int = 10**6) -> dict[str, Any]:
     out = StringIO()
     pack(ledger, out, room)
     assert _BLOCK.sub("", out.getvalue()) == ""
