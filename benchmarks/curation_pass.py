@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
 from time import process_time
@@ -47,6 +48,10 @@ def source() -> list[Trajectory]:
     return sorted(found, key=lambda trajectory: (trajectory.task_id, trajectory.trajectory_id))
 
 
+def _renumbered(copy: int, order: re.Match[str]) -> str:
+    return f"#W{(int(order[1]) + copy) % 10**7:07d}"
+
+
 def replicated(trajectories: Sequence[Trajectory], count: int) -> Iterator[str]:
     """That many lines of JSON: every copy of a trajectory has a task of its own and shifted order
     numbers.
@@ -60,10 +65,7 @@ def replicated(trajectories: Sequence[Trajectory], count: int) -> Iterator[str]:
     ]
     for number in range(count):
         copy, at = divmod(number, len(lines))
-        shifted = _ORDER.sub(
-            lambda match, copy=copy: f"#W{(int(match[1]) + copy) % 10**7:07d}",  # type: ignore[misc]
-            lines[at],
-        )
+        shifted = _ORDER.sub(partial(_renumbered, copy), lines[at])
         yield shifted.replace('"task_id": "', f'"task_id": "{copy}-', 1)
 
 

@@ -23,7 +23,9 @@ TRACED = """
 import sys
 started = []
 sys.addaudithook(lambda event, _: started.append(event) if event in {
-    "subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "os.exec"} else None)
+    "subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system",
+    "os.exec",
+} else None)
 modules, out = list(sys.modules), sys.argv.pop(1)
 def write():
     with open(out, "w") as file:

@@ -30,7 +30,8 @@ from synth.ledger.ledger import StoredLedger
 began = perf_counter()
 settings = RowSettings(form=sys.argv[3], outcomes=("success", "failure"), allow_benchmark=True)
 report = export("sft", StoredLedger(sys.argv[1]), DatasetFolder(sys.argv[2]), settings)
-print(report.rows, perf_counter() - began, process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(report.rows, perf_counter() - began, process_time(), peak)
 """
 
 

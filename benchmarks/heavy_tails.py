@@ -153,7 +153,7 @@ def simulated(workers: int, *, stealing: bool) -> tuple[float, float, float, int
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as state:
         ledger = StoredLedger(folder, create=True)
         ledger.begin_stage(StageLine(REF.stage, REF.stage_key, {}))
-        ledger.__class__.journal_folder = property(lambda self: Path(state))  # type: ignore[assignment]
+        StoredLedger.journal_folder = property(lambda self: Path(state))  # type: ignore[assignment]
         for name in ("create", "read", "size", "replace"):
             setattr(ledger.storage, name, _counted(getattr(ledger.storage, name), name, requests))
         slots = [

@@ -26,8 +26,8 @@ LARGE_FUNCTION, LARGE_FILE, FULL_FOLDER = 250, 1800, 12
 """Tokens, tokens, files."""
 PYTHON = (*TOPS, "tests", "benchmarks", "supply")
 APART = ("synth.envs.sql", "synth.envs.repo")
-"""Environments that came after the redesign, and are counted apart: the files of a room, without its
-`__init__`.
+"""Environments that came after the redesign, and are counted apart: the files of a room, without
+its `__init__`.
 """
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SILENT = {

@@ -28,7 +28,8 @@ from synth.importers.commit import import_into
 from synth.engine.progress import progress_for
 began = process_time()
 tally = import_into(sys.argv[2], [Path(sys.argv[1])], "auto", progress_for(quiet=True))
-print(tally.total(["trajectories"]), process_time() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(tally.total(["trajectories"]), process_time() - began, peak)
 """
 
 

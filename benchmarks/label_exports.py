@@ -39,7 +39,8 @@ from synth.exporters.kind import RowSettings
 from synth.ledger.ledger import StoredLedger
 began = perf_counter()
 report = export(sys.argv[3], StoredLedger(sys.argv[1]), DatasetFolder(sys.argv[2]), RowSettings())
-print(report.rows, perf_counter() - began, process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(report.rows, perf_counter() - began, process_time(), peak)
 """
 
 

@@ -1,5 +1,5 @@
-"""StoredLedger: trajectories of ten turns committed per second, next to what the same bytes cost without
-a ledger.
+"""StoredLedger: trajectories of ten turns committed per second, next to what the same bytes cost
+without a ledger.
 
 Run: `python -m benchmarks.ledger_commits`
 """

@@ -69,7 +69,8 @@ def counted() -> Iterator[Counter[str]]:
         requests["head"] += 1
         return size(self, name)
 
-    Storage.read, Storage.size, Storage.names = counting_read, counting_size, counting_names  # type: ignore[method-assign]
+    Storage.read, Storage.size = counting_read, counting_size  # type: ignore[method-assign]
+    Storage.names = counting_names  # type: ignore[method-assign]
     try:
         yield requests
     finally:

@@ -89,11 +89,20 @@ STATEMENTS: Mapping[str, str] = {
     "--token=": "deploy --token=«{w30}» --force",
     "slack webhook": "https://hooks.slack.com/services/«T{u10}/B{u10}/{w24}»",
     "discord webhook": "https://discord.com/api/webhooks/«{d18}/{w68}»",
-    "teams webhook": "https://{k}.webhook.office.com/webhookb2/«{h8}-{h4}-{h4}-{h4}-{h12}@{h8}-{h4}-{h4}-{h4}-{h12}/IncomingWebhook/{h32}»",
+    "teams webhook": (
+        "https://{k}.webhook.office.com/webhookb2/«{h8}-{h4}-{h4}-{h4}-{h12}"
+        "@{h8}-{h4}-{h4}-{h4}-{h12}/IncomingWebhook/{h32}»"
+    ),
     "zapier webhook": "https://hooks.zapier.com/hooks/catch/«{d7}/{l7}»/",
-    "azure sas": "https://{k}.blob.core.windows.net/c/f?sv=2022-11-02&se=2026-01-01&sr=b&sp=r&sig=«{w42}%3D»",
-    "azure connection string": "DefaultEndpointsProtocol=https;AccountName={k};AccountKey=«{b86}==»;EndpointSuffix=core.windows.net",
-    "ado connection string": "Server=db,1433;Database=shop;User Id=sa;Password=«{w14}»;Encrypt=true",
+    "azure sas": (
+        "https://{k}.blob.core.windows.net/c/f?sv=2022-11-02&se=2026-01-01&sr=b&sp=r&sig=«{w42}%3D»"
+    ),
+    "azure connection string": (
+        "DefaultEndpointsProtocol=https;AccountName={k};AccountKey=«{b86}==»"
+        ";EndpointSuffix=core.windows.net"
+    ),
+    "ado connection string": "Server=db,1433;Database=shop;User Id=sa;Password=«{w14}»"
+    ";Encrypt=true",
     "database url": "postgresql://{k}:«{w16}»@db.{k}.internal:5432/shop",
     "redis url": "redis://:«{w24}»@cache.{k}.internal:6379/0",
     "git url": "git clone https://{k}:«{w24}»@git.{k}.io/a/b.git",

@@ -86,7 +86,7 @@ def read_by_hand() -> dict[str, str]:
 
 @cache
 def told_of_more() -> dict[str, str]:
-    """Real trajectories that were read, whose agent had been shown what they do not hold -> what."""
+    """Real trajectories that were read, whose agent had been shown what they lack -> what."""
     found: dict[str, str] = msgspec.yaml.decode((HAND / "told_of_more.yaml").read_bytes())
     return found
 

@@ -1,5 +1,5 @@
-"""Attribution by rules against constants: who broke a failed run, and in which turn. The baseline of
-turns is fixed on storefront, where the first unjustified write is known, and compared once on
+"""Attribution by rules against constants: who broke a failed run, and in which turn. The baseline
+of turns is fixed on storefront, where the first unjustified write is known, and compared once on
 Who&When; agents are compared with every constant. Paired by run, tasks resampled.
 
 Run: `python -m benchmarks.gates.attribution` (Who&When and AgentRx need ../shared/data)
@@ -95,7 +95,7 @@ def fixed() -> str:
 
 
 def compared(cases: Sequence[Case], baseline: str, *, step: bool) -> Compared:
-    """The rules' share of right ones less a constant's; positives: what the better names rightly."""
+    """The rules' share of right ones less a constant's; positives: what the better one names."""
     pick = (OF_TURNS if step else OF_AGENTS)[baseline]
     groups: dict[str, list[tuple[bool, bool]]] = {}
     for one in cases:

@@ -2,8 +2,8 @@
 nobody else's task taken for one?
 
 Misses on the public attempts of ../shared/data; false alarms on the attempts there at tasks that
-students made, and on the goals of our own worlds. Baseline: a stamp by the file's format, as before,
-which has every attempt of the students' for a public one.
+students made, and on the goals of our own worlds. Baseline: a stamp by the file's format, as
+before, which has every attempt of the students' for a public one.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What is exported of a ledger: what tools give away of step labels, how stored pairs rank trials."""
+"""Exports of a ledger: what tools give away of step labels, how stored pairs rank trials."""
 
 from collections.abc import Iterator, Sequence
 

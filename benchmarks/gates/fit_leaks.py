@@ -117,8 +117,8 @@ def examples(authors: Sequence[str]) -> tuple[list[frozenset[str]], Vector, Vect
 def fitted(
     matrix: Vector, sign: Vector, counts: Vector, penalty: float | Vector = PENALTY
 ) -> Vector:
-    """The weights of least weighted logistic loss with a quadratic penalty, of all signs or of each;
-    the last weight is the base.
+    """The weights of least weighted logistic loss with a quadratic penalty, of all signs or of
+    each; the last weight is the base.
     """
 
     def loss(weights: Vector) -> tuple[float, Vector]:

@@ -1,9 +1,9 @@
-"""Leaks by meaning: wordings of leaks that pass, and retries without one that are held back, without
-a judge. Beside it the exact scan alone, which holds nothing back.
+"""Leaks by meaning: wordings of leaks that pass, and retries without one that are held back,
+without a judge. Beside it the exact scan alone, which holds nothing back.
 
 Run: `python -m benchmarks.gates.leaks` (real trajectories need ../shared/data; the half of them
-that nothing was fitted to). `--missed` lists what passes of the wordings held out, `--false` what is
-held back.
+that nothing was fitted to). `--missed` lists what passes of the wordings held out, `--false` what
+is held back.
 """
 
 import sys

@@ -1,8 +1,8 @@
 """False discoveries and values: what a stage of step tests confirms where no act matters, and how
 far the values and labels that are exported lie from the truth.
 
-Run: `python -m benchmarks.gates.values [rule|dice|storefront|sql|textworld|real ...]`; two minutes of
-processor time without TextWorld, which compiles its games.
+Run: `python -m benchmarks.gates.values [rule|dice|storefront|sql|textworld|real ...]`; two minutes
+of processor time without TextWorld, which compiles its games.
 """
 
 import asyncio

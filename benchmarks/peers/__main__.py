@@ -16,9 +16,11 @@ from benchmarks.peers.one_run import Ran, run
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "synth" / "peers"
 DESCRIPTION = """\
-Drives the same work through synth and through other tools, in turn, against one loopback server of fixed latency, and prints a table per
-number of calls in flight. Each tool has a virtual environment of its own, made at first use: that needs a package index and 3 GB.
-About half an hour as it stands; --calls-per-place 8 --rounds 1 --in-flight 64 takes two. No part of `make bench` or of CI; Linux only."""
+Drives the same work through synth and through other tools, in turn, against one loopback server of
+fixed latency, and prints a table per number of calls in flight. Each tool has a virtual environment
+of its own, made at first use: that needs a package index and 3 GB. About half an hour as it stands;
+--calls-per-place 8 --rounds 1 --in-flight 64 takes two. No part of `make bench` or of CI; Linux
+only."""
 
 
 def measured(

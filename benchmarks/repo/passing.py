@@ -94,8 +94,8 @@ async def cheating(bench: Bench) -> None:
 
 
 async def trials(bench: Bench) -> None:
-    """How many of eight trials two policies solve: tasks by the number; and of tasks that are solved
-    six times or more, how far each pass goes the way of the others.
+    """How many of eight trials two policies solve: tasks by the number; and of tasks that are
+    solved six times or more, how far each pass goes the way of the others.
     """
     cases = [(task, SEED + trial) for task in bench.tasks for trial in range(TRIALS)]
     passes_of: defaultdict[str, list[tuple[str, Trajectory]]] = defaultdict(list)

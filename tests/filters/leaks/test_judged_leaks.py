@@ -1,5 +1,5 @@
-"""The filter `leaks` in whole flows: a retry that alludes to its lesson, and a judge over a loopback
-server (no real model was asked).
+"""The filter `leaks` in whole flows: a retry that alludes to its lesson, and a judge over a
+loopback server (no real model was asked).
 """
 
 import json
