@@ -27,7 +27,8 @@ TEMPLATE = """\
 {%- for call in message.tool_calls or [] %}
 <tool_call>
 {%- set given = call.function.arguments %}
-{"name": {{ call.function.name | tojson }}, "arguments": {{ given if given is string else given | tojson }}}
+{"name": {{ call.function.name | tojson }}, "arguments": {{
+    given if given is string else given | tojson }}}
 </tool_call>
 {%- endfor %}<|im_end|>{% endgeneration %}
 {% elif not (tools and message.role == 'system') %}<|im_start|>{{ message.role }}

@@ -17,9 +17,11 @@ from typing import Any
 CANARY = "canary-of-a-lie"
 Reply = dict[str, Any]
 NO_ENDS = (
-    "error", "abort", "aborted", "cancelled", "canceled", "timeout", "insufficient_system_resource", "", " ", "STOP", "Stop", "stop ",
-    "stopped", "null", "none", "unknown", "load", "eos?", "model_error", "ERROR", "content-filter", "tool_call", "length_exceeded", "💥",
-    "stop\x00", "interrupted", "preempted", "overloaded", "in_progress", "incomplete",
+    "error", "abort", "aborted", "cancelled", "canceled", "timeout", "insufficient_system_resource",
+    "", " ", "STOP", "Stop", "stop ", "stopped", "null", "none", "unknown", "load", "eos?",
+    "model_error", "ERROR", "content-filter",
+    "tool_call", "length_exceeded", "💥", "stop\x00",
+    "interrupted", "preempted", "overloaded", "in_progress", "incomplete",
 )  # fmt: skip
 
 
@@ -105,7 +107,8 @@ def _call_lost(reply: Reply, draw: Random) -> Reply:
 
 
 ERRORS: tuple[Any, ...] = (
-    {"message": "overloaded"}, {"code": 502, "message": "Provider returned error"}, "upstream reset", {"type": "x"}, [1], True, 500,
+    {"message": "overloaded"}, {"code": 502, "message": "Provider returned error"},
+    "upstream reset",    {"type": "x"}, [1], True, 500,
 )  # fmt: skip
 CHOICE = ("choices", 0)
 LIES: Mapping[str, Callable[[Reply, Random], Reply]] = {
@@ -202,23 +205,39 @@ def _deep(body: bytes, draw: Random) -> bytes:
 
 BODY_LIES: Mapping[str, Callable[[bytes, Random], bytes]] = {
     "cut off": lambda body, draw: body[: draw.randrange(1, len(body.rstrip()))],
-    "no body": lambda body, draw: draw.choice([b"", b" ", b"\n\n", b"null", b"[]", b"0", b'"ok"', b"true"]),
-    "a page": lambda body, draw: f"<!DOCTYPE html><html><h1>502 Bad Gateway</h1>{CANARY}</html>".encode(),
+    "no body": lambda body, draw: draw.choice(
+        [b"", b" ", b"\n\n", b"null", b"[]", b"0", b'"ok"', b"true"]
+    ),
+    "a page": lambda body, draw: (
+        f"<!DOCTYPE html><html><h1>502 Bad Gateway</h1>{CANARY}</html>".encode()
+    ),
     "words": lambda body, draw: f"upstream connect error or disconnect/reset {CANARY}".encode(),
     "a stream of events": lambda body, draw: b"data: " + body + b"\n\ndata: [DONE]\n\n",
     "two bodies": lambda body, draw: body + body,
-    "something behind it": lambda body, draw: body.rstrip() + draw.choice([b"}", b"]", b"garbage", b"\x00", b", {}"]),
-    "another character set": lambda body, draw: body.replace(CANARY.encode(), "café".encode("latin-1"), 1),
-    "sixteen bits a letter": lambda body, draw: body.decode().encode(draw.choice(["utf-16", "utf-32"])),
+    "something behind it": lambda body, draw: (
+        body.rstrip() + draw.choice([b"}", b"]", b"garbage", b"\x00", b", {}"])
+    ),
+    "another character set": lambda body, draw: (
+        body.replace(CANARY.encode(), "café".encode("latin-1"), 1)
+    ),
+    "sixteen bits a letter": lambda body, draw: (
+        body.decode().encode(draw.choice(["utf-16", "utf-32"]))
+    ),
     "a byte order mark": lambda body, draw: b"\xef\xbb\xbf" + body,
     "packed and not said so": lambda body, draw: gzip.compress(body),
-    "no number": lambda body, draw: re.sub(rb'"created": \d+', b'"created": ' + draw.choice([b"NaN", b"-Infinity", b"01"]), body),
+    "no number": lambda body, draw: re.sub(
+        rb'"created": \d+', b'"created": ' + draw.choice([b"NaN", b"-Infinity", b"01"]), body
+    ),
     "quotes of another kind": lambda body, draw: body.replace(b'"', b"'"),
     "letters that no text has": lambda body, draw: body.replace(CANARY.encode(), b"a\x00b\nc", 1),
     "without end in depth": _deep,
     "one choices field beside another": _twice("choices", lambda draw: []),
-    "one finish beside another": _twice("finish_reason", lambda draw: draw.choice(["error", "stop", "abort"])),
-    "one message beside another": _twice("message", lambda draw: {"role": "assistant", "content": "another"}),
+    "one finish beside another": _twice(
+        "finish_reason", lambda draw: draw.choice(["error", "stop", "abort"])
+    ),
+    "one message beside another": _twice(
+        "message", lambda draw: {"role": "assistant", "content": "another"}
+    ),
     "one content beside another": _twice("content", lambda draw: "another"),
     "one call beside another": _twice("tool_calls", lambda draw: []),
     "arguments beside others": _twice("arguments", lambda draw: "{}"),

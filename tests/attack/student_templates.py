@@ -43,7 +43,8 @@ LLAMA3 = """{{ bos_token }}<|start_header_id|>system<|end_header_id|>
 {%- for m in messages %}{% if not (m.role == 'system' and loop.first) %}
 {%- if m.tool_calls %}<|start_header_id|>assistant<|end_header_id|>
 
-{% for c in m.tool_calls %}{"name": "{{ c.function.name }}", "parameters": {{ c.function.arguments | tojson }}}{% endfor %}<|eot_id|>
+{% for c in m.tool_calls %}{"name": "{{ c.function.name }}", "parameters": {{
+    c.function.arguments | tojson }}}{% endfor %}<|eot_id|>
 {%- elif m.role == 'tool' %}<|start_header_id|>ipython<|end_header_id|>
 
 {{ m.content | tojson }}<|eot_id|>
@@ -53,18 +54,22 @@ LLAMA3 = """{{ bos_token }}<|start_header_id|>system<|end_header_id|>
 {%- if add_generation_prompt %}<|start_header_id|>assistant<|end_header_id|>
 
 {% endif %}"""
-MISTRAL = """{{ bos_token }}{% if tools %}[AVAILABLE_TOOLS]{{ tools | tojson }}[/AVAILABLE_TOOLS]{% endif %}
+MISTRAL = """{{ bos_token }}{% if tools %}[AVAILABLE_TOOLS]{{
+    tools | tojson }}[/AVAILABLE_TOOLS]{% endif %}
 {%- for m in messages %}
 {%- if m.role == 'system' %}[SYSTEM_PROMPT]{{ m.content }}[/SYSTEM_PROMPT]
 {%- elif m.role == 'user' %}[INST]{{ m.content }}[/INST]
 {%- elif m.role == 'tool' %}[TOOL_RESULTS]{{ m.content }}[/TOOL_RESULTS]
 {%- else %}{{ m.content }}
-{%- for c in m.tool_calls or [] %}[TOOL_CALLS]{{ c.function.name }}[CALL_ID]{{ c.id }}[ARGS]{{ c.function.arguments | tojson }}{% endfor %}
+{%- for c in m.tool_calls or [] %}[TOOL_CALLS]{{ c.function.name }}[CALL_ID]{{ c.id }}[ARGS]{{
+    c.function.arguments | tojson }}{% endfor %}
 {{- eos_token }}{% endif %}{% endfor %}"""
-GEMMA = """{{ bos_token }}{% set first = messages[0].content + '\\n\\n' if messages[0].role == 'system' else '' %}
+GEMMA = """{{ bos_token }}{% set first =
+    messages[0].content + '\\n\\n' if messages[0].role == 'system' else '' %}
 {%- for m in messages %}{% if m.role != 'system' %}
 {%- set role = 'model' if m.role == 'assistant' else 'user' %}<start_of_turn>{{ role }}
-{% if loop.index0 == (1 if first else 0) %}{{ first }}{% for tool in tools or [] %}{{ tool | tojson }}
+{% if loop.index0 == (1 if first else 0) %}{{ first }}{% for tool in tools or [] %}{{
+    tool | tojson }}
 {% endfor %}{% endif %}{{ m.content | trim }}
 {%- for c in m.tool_calls or [] %}
 ```tool_code
@@ -77,15 +82,23 @@ HARMONY = """<|start|>system<|message|>You are a model.<|end|>
 {{- messages[0].content if messages[0].role == 'system' }}
 {%- for tool in tools or [] %}
 // {{ tool.function.description }}
-type {{ tool.function.name }} = (_: {{ tool.function.parameters | tojson }}) => any;{% endfor %}<|end|>{% endif %}
+type {{ tool.function.name }} = (_: {{ tool.function.parameters | tojson }}) => any;{% endfor
+    %}<|end|>{% endif %}
 {%- set name = namespace(last='') %}
 {%- for m in messages %}{% if not (m.role == 'system' and loop.first) %}
 {%- if m.role == 'assistant' %}
-{%- if m.reasoning_content and loop.last %}<|start|>assistant<|channel|>analysis<|message|>{{ m.reasoning_content }}<|end|>{% endif %}
-{%- for c in m.tool_calls or [] %}{% set name.last = c.function.name %}<|start|>assistant to=functions.{{ c.function.name }}
-{{- '<|channel|>commentary json<|message|>' }}{{ c.function.arguments | tojson }}<|call|>{% endfor %}
-{%- if m.content %}<|start|>assistant<|channel|>final<|message|>{{ m.content }}{{ '<|return|>' if loop.last else '<|end|>' }}{% endif %}
-{%- elif m.role == 'tool' %}<|start|>functions.{{ name.last }} to=assistant<|channel|>commentary<|message|>{{ m.content | tojson }}<|end|>
+{%- if m.reasoning_content and loop.last %}<|start|>assistant<|channel|>analysis<|message|>{{
+    m.reasoning_content }}<|end|>{% endif %}
+{%- for c in m.tool_calls or [] %}{% set name.last = c.function.name
+    %}<|start|>assistant to=functions.{{
+    c.function.name }}
+{{- '<|channel|>commentary json<|message|>' }}{{
+    c.function.arguments | tojson }}<|call|>{% endfor %}
+{%- if m.content %}<|start|>assistant<|channel|>final<|message|>{{ m.content }}{{
+    '<|return|>' if loop.last else '<|end|>' }}{% endif %}
+{%- elif m.role == 'tool' %}<|start|>functions.{{
+    name.last }} to=assistant<|channel|>commentary<|message|>{{
+    m.content | tojson }}<|end|>
 {%- else %}<|start|>{{ m.role }}<|message|>{{ m.content }}<|end|>{% endif %}{% endif %}{% endfor %}
 {%- if add_generation_prompt %}<|start|>assistant{% endif %}"""
 DEEPSEEK = """{{ bos_token }}{{ messages[0].content if messages[0].role == 'system' }}
@@ -93,9 +106,11 @@ DEEPSEEK = """{{ bos_token }}{{ messages[0].content if messages[0].role == 'syst
 {{ tool | tojson }}{% endfor %}
 {%- for m in messages %}
 {%- if m.role == 'user' %}<｜User｜>{{ m.content }}
-{%- elif m.role == 'assistant' %}{% if loop.index0 == 0 or messages[loop.index0 - 1].role != 'tool' %}<｜Assistant｜>{% endif %}
+{%- elif m.role == 'assistant' %}{% if loop.index0 == 0 or
+    messages[loop.index0 - 1].role != 'tool' %}<｜Assistant｜>{% endif %}
 {{- m.content }}
-{%- if m.tool_calls %}<｜tool▁calls▁begin｜>{% for c in m.tool_calls %}<｜tool▁call▁begin｜>function<｜tool▁sep｜>{{ c.function.name }}
+{%- if m.tool_calls %}<｜tool▁calls▁begin｜>{% for c in m.tool_calls
+    %}<｜tool▁call▁begin｜>function<｜tool▁sep｜>{{ c.function.name }}
 ```json
 {{ c.function.arguments | tojson }}
 ```<｜tool▁call▁end｜>{% endfor %}<｜tool▁calls▁end｜>{% endif %}{{ eos_token }}
@@ -103,7 +118,8 @@ DEEPSEEK = """{{ bos_token }}{{ messages[0].content if messages[0].role == 'syst
 {%- if messages[loop.index0 - 1].role != 'tool' %}<｜tool▁outputs▁begin｜>{% endif %}
 {{- '<｜tool▁output▁begin｜>' }}{{ m.content }}<｜tool▁output▁end｜>
 {%- if loop.last or messages[loop.index0 + 1].role != 'tool' %}<｜tool▁outputs▁end｜>{% endif %}
-{%- endif %}{% endfor %}{% if add_generation_prompt and messages[-1].role != 'tool' %}<｜Assistant｜>{% endif %}"""
+{%- endif %}{% endfor %}{% if add_generation_prompt and
+    messages[-1].role != 'tool' %}<｜Assistant｜>{% endif %}"""
 
 STUDENTS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], str]] = {
     "chatml": (

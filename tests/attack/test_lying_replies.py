@@ -156,9 +156,7 @@ def sent(*calls: tuple[Any, str, str]) -> bytes:
     ).encode()
 
 
-def test_one_call_twice_under_one_id_is_one_call_and_counted_and_another_under_it_gets_its_own() -> (
-    None
-):
+def test_one_call_twice_under_one_id_is_one_and_counted_and_another_gets_an_id_of_its_own() -> None:
     body = sent(
         ("a", "f", '{"x": 1}'),
         ("a", "f", '{ "x":1 }'),
@@ -187,9 +185,7 @@ def test_thousands_of_calls_and_arguments_of_megabytes_are_the_agents() -> None:
     assert large.tool_calls[0].parse_error is None
 
 
-def test_the_reply_of_another_conversation_is_a_fault_and_the_same_reply_to_the_same_one_is_not() -> (
-    None
-):
+def test_the_reply_of_another_conversation_is_a_fault_and_one_given_twice_is_not() -> None:
     other: list[Message] = [{"role": "user", "content": "another"}]
     model = chat(Wire(body_of({**HONEST, "id": "chatcmpl-0"}), body_of(HONEST)))
     complete(model, other)

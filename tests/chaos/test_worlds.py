@@ -171,8 +171,8 @@ tool = {"name": "go", "description": "", "inputSchema": {"type": "object", "prop
 for line in sys.stdin:
     asked = json.loads(line)
     if asked.get("method") == "initialize":
-        found = {"protocolVersion": asked["params"]["protocolVersion"], "capabilities": {"tools": {}}}
-        found["serverInfo"] = {"name": "t", "version": "1"}
+        found = {"protocolVersion": asked["params"]["protocolVersion"]}
+        found |= {"capabilities": {"tools": {}}, "serverInfo": {"name": "t", "version": "1"}}
     elif asked.get("method") == "tools/list":
         found = {"tools": [tool]}
     elif asked.get("method") == "tools/call":

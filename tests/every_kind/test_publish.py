@@ -22,7 +22,8 @@ pytestmark = pytest.mark.slow
 READ = """
 import json, sys
 from datasets import get_dataset_config_names, load_dataset
-read = {name: load_dataset("me/set", name, split="train") for name in get_dataset_config_names("me/set")}
+names = get_dataset_config_names("me/set")
+read = {name: load_dataset("me/set", name, split="train") for name in names}
 print(json.dumps({name: [str(rows.features), rows.to_list()] for name, rows in read.items()}))
 """
 

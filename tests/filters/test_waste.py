@@ -42,13 +42,17 @@ def steps(identity: str, acts: str, **fields: Any) -> Trajectory:
     )
 
 
+NOBODY: Any = None
+"""No measure here asks a model."""
+
+
 def case(trajectory: Trajectory) -> Case:
     return Case(trajectory, None, lambda name, settings: WORLD.open(settings))
 
 
 def wasted(trajectory: Trajectory, **given: Any) -> Verdict:
     config = WasteConfig(**given)
-    measured = asyncio.run(measure(case(trajectory), config, None))  # type: ignore[arg-type]  # it asks nobody
+    measured = asyncio.run(measure(case(trajectory), config, NOBODY))
     return asyncio.run(
         waste(msgspec.structs.replace(case(trajectory), measures=tuple(measured)), config)
     )
@@ -95,7 +99,7 @@ def test_steps_are_set_against_the_shortest_success_that_kept_to_the_process() -
     config = EfficiencyConfig(max_overhead=1.5)
     cases = []
     for trajectory in trials:
-        measured = asyncio.run(measure_efficiency(case(trajectory), config, None))  # type: ignore[arg-type]  # it asks nobody
+        measured = asyncio.run(measure_efficiency(case(trajectory), config, NOBODY))
         cases.append(msgspec.structs.replace(case(trajectory), measures=tuple(measured)))
     found = asyncio.run(efficiency(cases, config))
     assert {i: (v.keep, v.reason, v.score) for i, v in found.items()} == {

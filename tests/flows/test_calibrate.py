@@ -219,7 +219,7 @@ def test_episodes_that_end_in_a_fault_are_told_and_are_no_failures(tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_where_more_than_a_quarter_of_a_round_ends_in_faults_it_stops_and_goes_on_when_that_is_mended(
+def test_where_over_a_quarter_of_a_round_ends_in_faults_it_stops_and_goes_on_when_mended(
     tmp_path: Path,
 ) -> None:
     url = str(tmp_path / "run")

@@ -98,6 +98,7 @@ def test_runs_in_containers_need_an_image_with_synth() -> None:
 def test_a_variable_that_the_pool_does_not_have_is_named_with_those_it_has() -> None:
     with pytest.raises(
         ConfigError,
-        match=r"--job-variable imag: .* \(docker\) has no such variable; it has env, image, volumes",
+        match=r"--job-variable imag: .* \(docker\) has no such variable; "
+        "it has env, image, volumes",
     ):
         refuse_unfit(Pool(), {"imag": "synth:1"})

@@ -30,7 +30,8 @@ async def short(case: Case, *, longest: int = 20) -> Verdict:
     return Verdict(keep=len(case.trajectory.turns) <= longest, reason="length")
 
 def tasks(settings, seed, count):
-    return [msgspec.structs.replace(task, env="theirs") for task in WORLD.make_tasks(settings, seed, count)]
+    made = WORLD.make_tasks(settings, seed, count)
+    return [msgspec.structs.replace(task, env="theirs") for task in made]
 
 ROOM = replace(WORLD, spec=msgspec.structs.replace(WORLD.spec, name="theirs"), make_tasks=tasks)
 """

@@ -22,8 +22,8 @@ from tests.flow_files import echo_flow, run_flow
         ),
         (
             {"stages": [{"rollout": {"trails": 3}}]},
-            r"stages\[0\].rollout.trails is not a setting; allowed: ask_twice, limits, live, role, shard, "
-            r"trials",
+            r"stages\[0\].rollout.trails is not a setting; allowed: ask_twice, limits, "
+            r"live, role, shard, trials",
         ),
         (
             {"stages": [{"rollout": {"limits": {"max_turn": 3}}}]},

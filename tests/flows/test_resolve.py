@@ -100,8 +100,8 @@ def said(name: str) -> Bindings:
         ),
         (
             {"stages": [{"rollout": 3}]},
-            "stages[0].rollout: must be a mapping of settings; allowed: ask_twice, limits, live, role, "
-            "shard, trials",
+            "stages[0].rollout: must be a mapping of settings; allowed: ask_twice, limits, live, "
+            "role, shard, trials",
         ),
         (
             {"stages": [{"rollout": {"role": "nobody"}}]},
@@ -221,7 +221,8 @@ def test_what_is_wrong_inside_a_users_module_is_one_line_with_its_place(
         ({"limits": {"max_turns": "x"}}, ".limits.max_turns: must be a whole number"),
         (
             5,
-            ": must be a mapping of settings; allowed: ask_twice, limits, live, role, shard, trials",
+            ": must be a mapping of settings; "
+            "allowed: ask_twice, limits, live, role, shard, trials",
         ),
     ],
 )

@@ -2,6 +2,7 @@
 
 import contextlib
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -62,7 +63,9 @@ def test_a_stage_is_a_name_or_a_mapping(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_overrides_reach_every_place(tmp_path: Path, override: str, check) -> None:  # type: ignore[no-untyped-def]
+def test_overrides_reach_every_place(
+    tmp_path: Path, override: str, check: Callable[[Flow], bool]
+) -> None:
     assert check(read_flow(write(tmp_path, FLOW), [override]))
 
 

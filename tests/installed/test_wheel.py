@@ -43,7 +43,8 @@ async def short(case: Case, *, longest: int = 20) -> Verdict:
 
 def look(name: str) -> tuple[Filter, RunResult, Ledger, polars.LazyFrame]:
     ledger = open_ledger(name)
-    return short, run("quickstart", set={"env.tasks": 5}), ledger, ledger.frame("turns").head(len(list(ledger.trajectories())))
+    turns = ledger.frame("turns").head(len(list(ledger.trajectories())))
+    return short, run("quickstart", set={"env.tasks": 5}), ledger, turns
 
 wrong: int = open_ledger("runs/x").trajectory("3f2a")
 

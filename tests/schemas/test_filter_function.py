@@ -143,7 +143,11 @@ async def empty() -> Verdict:
     return Verdict(True, "")
 
 
-async def unreadable(case: Case, *, longest: "Nowhere" = 20) -> Verdict:  # type: ignore[name-defined]  # noqa: F821
+async def unreadable(
+    case: Case,
+    *,
+    longest: "Nowhere" = 20,  # type: ignore[name-defined]  # noqa: F821
+) -> Verdict:
     return Verdict(True, "")
 
 

@@ -143,7 +143,7 @@ def test_masked_turns_carry_no_loss_and_nothing_is_filled_with_null(
         )
 
 
-def test_where_thoughts_leave_the_prompt_later_whole_rows_stop_with_what_to_do_and_rows_per_turn_train(
+def test_where_thoughts_leave_the_prompt_later_whole_rows_stop_and_rows_per_turn_train(
     student: Path, tmp_path: Path
 ) -> None:
     """Qwen 3 shows the thoughts of turns before a user's word no more: what stood before the third

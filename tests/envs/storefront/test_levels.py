@@ -53,7 +53,7 @@ def test_tasks_between_two_steps_are_of_either_in_proportion_and_pairs_stay_toge
 
 
 @pytest.mark.slow
-def test_a_level_on_a_step_has_tasks_of_that_step_alone_and_a_longer_list_starts_with_the_shorter() -> (
+def test_a_level_on_a_step_has_tasks_of_that_step_and_a_longer_list_starts_with_the_shorter() -> (
     None
 ):
     tasks = WORLD.make_tasks({"level": 1}, 6, 8)

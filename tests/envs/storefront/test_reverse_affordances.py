@@ -121,9 +121,7 @@ def test_asking_what_could_be_done_never_fails_whatever_was_done_before_with_who
     at_once(walk())
 
 
-def test_every_writing_tool_and_every_look_up_that_answers_is_offered_to_explorers_of_a_few_worlds() -> (
-    None
-):
+def test_every_writing_tool_and_every_look_up_that_answers_is_offered_in_a_few_worlds() -> None:
     async def tools(world: int) -> set[str]:
         desk = await Desk({"world_seed": world}).prepare()
         turns: list[AgentTurn] = list(await desk.env.affordances())

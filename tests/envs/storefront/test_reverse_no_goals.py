@@ -171,9 +171,7 @@ def test_a_note_on_the_ticket_of_somebody_else_is_no_task() -> None:
     assert reason.reason in ("note_on_another_ticket", "policy_breach:R1")
 
 
-def test_an_order_that_is_moved_and_then_cancelled_makes_no_goal_and_a_fraud_that_nobody_reported_neither() -> (
-    None
-):
+def test_neither_an_order_moved_and_then_cancelled_nor_an_unreported_fraud_makes_a_goal() -> None:
     async def try_out() -> list[Draft | NoGoal]:
         desk = await found(one("change_address"), {})
         order_id = desk.operations[0].turn.tool_calls[0].parsed()["order_id"]

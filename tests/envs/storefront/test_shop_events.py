@@ -119,9 +119,7 @@ def test_what_is_still_to_come_counts_in_the_check_and_happens_when_the_conversa
 
 
 @pytest.mark.slow
-def test_asking_for_the_verdict_after_every_turn_changes_nothing_and_the_last_one_is_the_one_of_the_end() -> (
-    None
-):
+def test_asking_for_the_verdict_after_every_turn_changes_nothing() -> None:
     async def play(task: Task, ask: bool) -> list[Any]:
         env, seen = opened(), []
         await env.reset(task)

@@ -36,8 +36,11 @@ def said(body: Body, **answer: Any) -> dict[str, Any]:
 
 
 def rows(folder: Path) -> list[tuple[Any, ...]]:
-    sql = """SELECT outcome, turn, value, scores.detail->>'$.agent', scores.detail->>'$.mode', scores.detail->>'$.by', keep, reason
-        FROM scores JOIN trajectories ON subject_id = trajectory_id JOIN decisions USING (trajectory_id) WHERE metric = 'attribution'"""
+    sql = """SELECT outcome, turn, value, scores.detail->>'$.agent', scores.detail->>'$.mode',
+            scores.detail->>'$.by', keep, reason
+        FROM scores JOIN trajectories ON subject_id = trajectory_id
+            JOIN decisions USING (trajectory_id)
+        WHERE metric = 'attribution'"""
     with connect(StoredLedger(str(folder))) as connection:
         return connection.execute(f"{sql} ORDER BY ALL").fetchall()
 

@@ -35,13 +35,13 @@ def calls(index: int, tool: str, answer: str = "ok", error: bool = False, **argu
 
 
 def failed(*turns: Turn, **fields: Any) -> Trajectory:
-    given = {
+    given: dict[str, Any] = {
         "outcome": Outcome.FAILURE,
         "reward": 0.0,
         "opening": (Observation("Cancel O-1.", Source.USER),),
         **fields,
     }
-    made = make_trajectory(**given, tools=(), system_prompt=None, check_result=None)  # type: ignore[arg-type]
+    made = make_trajectory(**given, tools=(), system_prompt=None, check_result=None)
     return msgspec.structs.replace(made, turns=turns)
 
 

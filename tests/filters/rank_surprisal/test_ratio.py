@@ -167,7 +167,7 @@ def test_a_name_that_reads_like_its_value_is_not_taken_for_it() -> None:
     ]
 
 
-def test_turns_without_calls_have_no_scaffolding_and_a_call_that_is_not_in_the_text_leaves_it_unknown() -> (
+def test_turns_without_calls_have_no_scaffolding_and_it_is_unknown_for_calls_outside_the_text() -> (
     None
 ):
     plain = {"role": "assistant", "content": "Hello."}
@@ -208,9 +208,7 @@ def test_seven_of_one_policy_are_a_tie_and_eight_are_not() -> None:
     )
 
 
-def test_a_gap_within_two_standard_errors_is_a_tie_and_who_lies_beyond_it_is_dropped_all_the_same() -> (
-    None
-):
+def test_a_gap_within_two_standard_errors_is_a_tie_and_what_lies_beyond_is_dropped() -> None:
     noisy = candidate("x", 0.2, 2.2, 0.5, 1.1), candidate("y", 0.4, 2.4, 0.6, 1.2, policy="b")
     found = selected([*noisy, candidate("z", 30.0, 31.0, 29.0, 30.0, policy="b")], CHOOSE)
     assert kept(found) == {"x": (None, TIE), "y": (None, TIE), "z": (False, "higher_rsr")}
@@ -273,9 +271,7 @@ def row(
     )
 
 
-def test_sources_are_ranked_by_the_ratio_of_summed_means_and_compared_on_the_tasks_that_they_share() -> (
-    None
-):
+def test_sources_are_ranked_by_the_ratio_of_summed_means_on_the_tasks_that_they_share() -> None:
     rows = [row("far", i, 6.0, 2.0 + i % 3 / 10) for i in range(20)]
     rows += [row("near", i, 3.0 + i % 2, 2.0) for i in range(10)]
     found = ranking(

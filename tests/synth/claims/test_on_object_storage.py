@@ -79,8 +79,8 @@ def test_lines_that_another_process_appends_after_a_listing_are_seen(bucket: str
     reader = StoredLedger(bucket, create=True)
     reader.storage.names("manifest")
     code = (
-        "import sys; from synth.ledger import StoredLedger, StageRef; from tests.trajectories import "
-        "make_trajectory;"
+        "import sys; from synth.ledger import StoredLedger, StageRef;"
+        "from tests.trajectories import make_trajectory;"
         "StoredLedger(sys.argv[1]).commit(StageRef('rollout', 'key1'), "
         "trajectories=[make_trajectory('x')])"
     )

@@ -151,9 +151,13 @@ CALLS = """
 import ctypes, sys
 call = ctypes.CDLL(None, use_errno=True).syscall
 call.restype = ctypes.c_long
-numbers = {"x86_64": (248, 250, 319, 29, 101, 425), "aarch64": (217, 219, 279, 194, 117, 425)}[sys.argv[1]]
-for name, number in zip(("add_key", "keyctl", "memfd_create", "shmget", "ptrace", "io_uring_setup"), numbers):
-    found = call(number, b"user", b"x", b"y", 1, -4) if name == "add_key" else call(number, 0, 0, 0, 0, 0)
+numbers = {
+    "x86_64": (248, 250, 319, 29, 101, 425), "aarch64": (217, 219, 279, 194, 117, 425),
+}[sys.argv[1]]
+names = "add_key", "keyctl", "memfd_create", "shmget", "ptrace", "io_uring_setup"
+for name, number in zip(names, numbers):
+    given = (b"user", b"x", b"y", 1, -4) if name == "add_key" else (0, 0, 0, 0, 0)
+    found = call(number, *given)
     print(name, found, ctypes.get_errno())
 """
 

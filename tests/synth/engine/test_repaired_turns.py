@@ -24,7 +24,8 @@ def left_in_the_text(body: Body) -> dict[str, Any]:
         given = json.loads(call["function"]["arguments"]).items()
         parameters = "".join(f"<parameter={key}>\n{value}\n</parameter>\n" for key, value in given)
         message["content"] = (
-            f"<tool_call>\n<function={call['function']['name']}>\n{parameters}</function>\n</tool_call>"
+            f"<tool_call>\n<function={call['function']['name']}>\n{parameters}"
+            "</function>\n</tool_call>"
         )
     return message
 

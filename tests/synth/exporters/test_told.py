@@ -25,9 +25,9 @@ JOINED = (
 )
 
 
-def told(out: Path, *sources: Trajectory, **chosen: object) -> ExportReport:
+def told(out: Path, *sources: Trajectory, **chosen: Any) -> ExportReport:
     pairs: list[tuple[Trajectory, Mapping[str, Verdict]]] = [(source, {}) for source in sources]
-    return export_sft(pairs, DatasetFolder(out), RowSettings(**chosen), as_flag)  # type: ignore[arg-type]
+    return export_sft(pairs, DatasetFolder(out), RowSettings(**chosen), as_flag)
 
 
 def test_reasons_that_hide_behind_each_other_are_told_in_one_line(tmp_path: Path) -> None:
@@ -83,8 +83,8 @@ def test_what_stands_behind_a_reason_is_told_with_it_in_the_words_of_the_place(
         folder = tmp_path / say.__name__
         line = left_out(export_sft(pairs, DatasetFolder(folder), RowSettings(), say))
         assert line == (
-            f"Left out: 1 as evidence_only; they were played to test an act; {evidence} takes them in; "
-            "then 1 as "
+            f"Left out: 1 as evidence_only; they were played to test an act; {evidence} takes "
+            "them in; then 1 as "
             "masked_turns:before_pivot+injected; the form cannot say that a turn carries no "
             f"loss; {per_turn} gives one row per turn "
             f"that does, and {masked} takes them in as they are, for trainers that read that "
@@ -103,9 +103,8 @@ def test_where_nothing_stands_behind_it_nothing_more_is_told(
 ) -> None:
     note = left_out(told(tmp_path / "out", trajectory(), injected("i"), **settings))
     assert (
-        note
-        == "Left out: 1 as evidence_only; they were played to test an act; --include-evidence takes "
-        "them in."
+        note == "Left out: 1 as evidence_only; they were played to test an act; "
+        "--include-evidence takes them in."
     )
 
 

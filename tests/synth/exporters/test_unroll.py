@@ -3,6 +3,7 @@ token ids where the ledger has them.
 """
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -15,7 +16,7 @@ from tests.synth.exporters.solved import call, export, result, trajectory
 IDS = {"prompt_token_ids": (1, 2, 3), "completion_token_ids": (4, 5), "logprobs": (-0.5, -0.25)}
 
 
-def retry(**fields: object) -> tuple[Turn, ...]:
+def retry(**fields: Any) -> tuple[Turn, ...]:
     """A turn before the pivot, a call and an answer after it."""
     before = Turn(
         index=0,
@@ -24,7 +25,7 @@ def retry(**fields: object) -> tuple[Turn, ...]:
         tool_calls=(call("{}", "c0"),),
         observations=(result("no", "c0"),),
     )
-    again = Turn(index=1, tool_calls=(call('{"q": 1}'),), observations=(result(),), **fields)  # type: ignore[arg-type]
+    again = Turn(index=1, tool_calls=(call('{"q": 1}'),), observations=(result(),), **fields)
     return before, again, Turn(index=2, content="Here.")
 
 

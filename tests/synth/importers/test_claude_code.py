@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from synth.importers.load import Opened, opened
-from synth.importers.records import Imported
+from synth.importers.records import Imported, Rejection
 from synth.schemas.messages import to_messages
 from synth.schemas.outcome import Fault
 from synth.schemas.trajectory import SampledBy, Source, Usage
@@ -285,7 +285,7 @@ def test_lines_that_stand_twice_are_counted_and_read_once(tmp_path: Path) -> Non
     )
 
 
-def test_replies_that_the_program_wrote_carry_no_loss_and_a_session_that_ends_with_an_api_error_is_invalid(
+def test_replies_of_the_program_carry_no_loss_and_a_session_that_an_api_error_ends_is_invalid(
     tmp_path: Path,
 ) -> None:
     error = line(
@@ -350,7 +350,7 @@ def test_a_broken_or_unknown_line_is_named_and_the_others_are_read(tmp_path: Pat
     path.write_text("\n".join([*rows, rows[3][:40]]), encoding="utf-8")
     found = list(imported([path]))
     good = [f for f in found if isinstance(f, Imported)]
-    bad = [(f.locator, f.reason) for f in found if not isinstance(f, Imported)]  # type: ignore[union-attr]
+    bad = [(f.locator, f.reason) for f in found if isinstance(f, Rejection)]
     assert [len(f.trajectory.turns) for f in good] == [2]
     assert bad == [
         ("line13", "unknown_line"),

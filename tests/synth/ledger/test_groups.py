@@ -74,7 +74,7 @@ def test_a_group_counts_trials_by_outcome_and_may_be_contrasted() -> None:
     }
 
 
-def test_a_trial_that_was_lost_and_made_again_is_one_valid_trial_and_the_weights_of_its_lost_attempt_do_not_count() -> (
+def test_a_trial_that_was_lost_and_made_again_is_one_and_weights_of_the_lost_one_do_not_count() -> (
     None
 ):
     (group,) = asked([lost("a", 0), lost("a", 1), trial("a", attempt=2), trial("b", F)])

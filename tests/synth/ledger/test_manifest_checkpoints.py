@@ -4,8 +4,9 @@ what a run holds.
 
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -102,10 +103,17 @@ def folded(lines: Sequence[Line]) -> LedgerState:
 def requests(storage: Storage) -> Counter[str]:
     """Counts what is asked of a storage from now on."""
     counted: Counter[str] = Counter()
-    read, size, names = storage.read, storage.size, storage.names
-    storage.read = lambda name: (counted.update(["read"]), read(name))[1]  # type: ignore[method-assign]
-    storage.size = lambda name: (counted.update(["size"]), size(name))[1]  # type: ignore[method-assign]
-    storage.names = lambda folder: (counted.update(["names"]), names(folder))[1]  # type: ignore[method-assign]
+
+    def counting(kind: str, request: Callable[[str], Any]) -> Callable[[str], Any]:
+        def counted_request(name: str) -> Any:
+            counted.update([kind])
+            return request(name)
+
+        return counted_request
+
+    storage.read = counting("read", storage.read)  # type: ignore[method-assign]
+    storage.size = counting("size", storage.size)  # type: ignore[method-assign]
+    storage.names = counting("names", storage.names)  # type: ignore[method-assign]
     return counted
 
 
@@ -285,7 +293,7 @@ def test_a_pack_that_cannot_be_written_stops_no_commit(tmp_path: Path) -> None:
     assert [*StoredLedger(str(tmp_path)).state.slots] == ["x"]
 
 
-def test_who_runs_a_flow_packs_what_an_older_version_or_a_dead_writer_left_and_who_reads_writes_nothing(
+def test_who_runs_a_flow_packs_what_older_versions_or_dead_writers_left_and_a_reader_does_not(
     url: str,
 ) -> None:
     lines = fences(300)

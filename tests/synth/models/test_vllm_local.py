@@ -194,7 +194,8 @@ from synth.models.settings import ModelSettings
 from synth.models.servers.http_chat import open_vllm_local as open_model
 
 async def run():
-    model = open_model(ModelSettings(engine="vllm_local", model="test-model", python={str(python)!r}))
+    settings = ModelSettings(engine="vllm_local", model="test-model", python={str(python)!r})
+    model = open_model(settings)
     await model.complete({CHAT!r}, (), Sampling())
     print("answered", flush=True)
     await asyncio.sleep(600)

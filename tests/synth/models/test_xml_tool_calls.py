@@ -60,11 +60,14 @@ def calls(draw: st.DrawFn) -> tuple[str, dict[str, Any], dict[str, Any]]:
     )
 
 
+def _as_text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else str(value)
+
+
 def written(name: str, arguments: dict[str, Any]) -> str:
     """As the template of Qwen3-Coder has it: containers as JSON, all else as Python's `str`."""
     parameters = [
-        f"<parameter={key}>\n{json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value}\n</parameter>\n"
-        for key, value in arguments.items()
+        f"<parameter={key}>\n{_as_text(value)}\n</parameter>\n" for key, value in arguments.items()
     ]
     return f"<tool_call>\n<function={name}>\n{''.join(parameters)}</function>\n</tool_call>"
 
@@ -145,7 +148,8 @@ def test_without_a_schema_values_are_strings() -> None:
 
 def test_of_two_parameters_with_one_name_the_later_counts() -> None:
     assert found(
-        "<tool_call><function=pay><parameter=sum>1</parameter><parameter=sum>2</parameter></function></tool_call>",
+        "<tool_call><function=pay><parameter=sum>1</parameter><parameter=sum>2</parameter>"
+        "</function></tool_call>",
         PAY,
     ) == [("pay", {"sum": 2})]
 
@@ -210,8 +214,8 @@ def test_a_call_whose_tags_do_not_fit_stays_the_agents_error_as_it_was_written(i
 
 def test_two_functions_in_one_tag_are_two_calls_and_text_after_them_is_kept() -> None:
     text = (
-        "<tool_call><function=pay><parameter=sum>1</parameter></function>\n<function=pay></function> "
-        "as agreed </tool_call>"
+        "<tool_call><function=pay><parameter=sum>1</parameter></function>\n"
+        "<function=pay></function> as agreed </tool_call>"
     )
     recovered = recover_tool_calls(text, [PAY])
     assert [call.parsed() for call in recovered.calls] == [{"sum": 1}, {}]

@@ -349,7 +349,7 @@ def test_scripted_words_that_were_changed_in_the_record_are_drift(tmp_path: Path
         asyncio.run(branch(WORLD.open(TASKS[0].env_config), TASKS[0], changed, len(changed.turns)))
 
 
-def test_resumed_at_any_line_of_the_journal_recorded_replies_are_said_again_and_only_the_others_asked_for(
+def test_resumed_at_any_line_of_the_journal_recorded_replies_are_said_again_and_others_asked_for(
     tmp_path: Path,
 ) -> None:
     with ChatServer(moody()) as server:

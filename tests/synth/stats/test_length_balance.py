@@ -22,9 +22,7 @@ def test_auc_counts_every_chosen_against_every_rejected_side() -> None:
     assert chosen_longer(lengths(*[(2, 1)] * 30, *[(1, 1)] * 4, *[(1, 2)] * 6)) == 0.8
 
 
-def test_as_few_are_left_out_as_the_bound_allows_and_only_of_the_direction_that_there_is_too_much_of() -> (
-    None
-):
+def test_as_few_are_left_out_as_the_bound_allows_and_only_of_the_more_frequent_direction() -> None:
     pairs = lengths(*[(2, 1)] * 60, *[(1, 2)] * 40)
     # n longer of m: AUC = (n/m)^2 + n/m (1 - n/m) = n/m: .6 at 60 of 100
     assert balanced(pairs, 0.6) == pairs

@@ -111,7 +111,7 @@ def test_power_is_what_the_simulation_said(good: float, bad: float, power: float
     assert by_decide(good, bad) == pytest.approx(enumerated(good, bad)[0])
 
 
-def test_without_an_effect_it_accepts_at_most_one_in_eighty_at_the_cost_of_five_to_six_continuations() -> (
+def test_without_an_effect_it_accepts_at_most_one_in_eighty_after_five_to_six_continuations() -> (
     None
 ):
     rates = [number / 100 for number in range(101)]

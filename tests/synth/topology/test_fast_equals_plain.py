@@ -3,6 +3,7 @@ groups.
 """
 
 import re
+from functools import partial
 from statistics import mean, stdev
 
 import pytest
@@ -48,8 +49,10 @@ def plainly(texts: list[str]) -> list[str]:
     """Pattern by pattern, whether or not any occurs."""
     numbers: dict[tuple[str, str], int] = {}
 
-    def numbered(name: str, value: str) -> str:
-        known = numbers.setdefault((name, value), sum(key[0] == name for key in numbers) + 1)
+    def numbered(name: str, match: re.Match[str]) -> str:
+        known = numbers.setdefault(
+            (name, match.group()), sum(key[0] == name for key in numbers) + 1
+        )
         return f"<{name} {known}>"
 
     found = []
@@ -57,7 +60,7 @@ def plainly(texts: list[str]) -> list[str]:
         for name, pattern in MASKED.items():
             text = re.sub(pattern, f"<{name}>", text)
         for name, pattern in GENERATED.items():
-            text = re.sub(pattern, lambda match, name=name: numbered(name, match.group()), text)  # type: ignore[misc]
+            text = re.sub(pattern, partial(numbered, name), text)
         found.append(" ".join(text.split()))
     return found
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -26,13 +27,13 @@ def world() -> Iterator[EnvEntry]:
         yield bound(RepoSettings(pool=str(folder), command_s=20, tests_s=20))
 
 
-def verdict(world: EnvEntry, choose: object) -> CheckResult:
+def verdict(world: EnvEntry, choose: Any) -> CheckResult:
     async def played() -> CheckResult:
         tasks = world.make_tasks({}, 7, 3)
         task = next(one for one in tasks if one.script["task"] == BROKEN["compared"].id)
         env = world.open(task.env_config)
         try:
-            return (await play(env, task, choose, seed=1, max_turns=40)).verdict  # type: ignore[arg-type]
+            return (await play(env, task, choose, seed=1, max_turns=40)).verdict
         finally:
             await env.close()
 

@@ -15,7 +15,8 @@ from tests.synth.exporters.test_training import tiny_model
 
 pytestmark = pytest.mark.slow
 
-PLAIN = """{%- for tool in tools or [] %}{{ tool.function.name }} {% endfor %}{%- for m in messages %}<{{ m.role }}>{{ m.content }}
+PLAIN = """{%- for tool in tools or [] %}{{ tool.function.name }} {% endfor
+%}{%- for m in messages %}<{{ m.role }}>{{ m.content }}
 {%- for c in m.tool_calls or [] %}{{ c.function | tojson }}{% endfor %}</>{%- endfor %}
 {%- if add_generation_prompt %}<assistant>{% endif %}"""
 UNHEARD = "what the user said is not rendered"

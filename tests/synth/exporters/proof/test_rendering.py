@@ -17,9 +17,12 @@ from tests.synth.exporters.test_training import tiny_model
 
 pytestmark = pytest.mark.slow
 
-MARKED = """{%- for tool in tools or [] %}{{ tool.function.name }} {% endfor %}{%- for m in messages %}<{{ m.role }}>
-{%- if m.role == 'assistant' %}{% generation %}{{ m.content }}{% for c in m.tool_calls or [] %}{{ c.function | tojson }}{% endfor %}\
-{% endgeneration %}{% else %}{{ m.content }}{% endif %}</>{%- endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"""
+MARKED = """{%- for tool in tools or [] %}{{ tool.function.name }} {% endfor
+%}{%- for m in messages %}<{{ m.role }}>
+{%- if m.role == 'assistant' %}{% generation %}{{ m.content }}{% for c in m.tool_calls or []
+%}{{ c.function | tojson }}{% endfor %}\
+{% endgeneration %}{% else %}{{ m.content }}{% endif %}</>{%- endfor
+%}{% if add_generation_prompt %}<assistant>{% endif %}"""
 FORGETFUL = MARKED.replace(
     "{{ m.content }}{% for c",
     "{% if loop.last %}{{ m.content }}{% else %}(short){% endif %}{% for c",

@@ -16,13 +16,20 @@ from tests.synth.importers.imports import read_document
 ANSWERED = {
     "hermes": '<tool_call>\n{"name": "find", "arguments": {"q": "x"}}\n</tool_call>',
     "xml of functions": "<function=find>\n<parameter=q>x</parameter>\n</function>",
-    "xml within tool_call": "<tool_call>\n<function=find>\n<parameter=q>\nx\n</parameter>\n</function>\n</tool_call>",
-    "invoke": '<function_calls>\n<invoke name="find">\n<parameter name="q">x</parameter>\n</invoke>\n</function_calls>',
+    "xml within tool_call": (
+        "<tool_call>\n<function=find>\n<parameter=q>\nx\n</parameter>\n</function>\n</tool_call>"
+    ),
+    "invoke": (
+        '<function_calls>\n<invoke name="find">\n<parameter name="q">x</parameter>\n</invoke>\n'
+        "</function_calls>"
+    ),
     "function with json": '<function=find>{"q": "x"}</function>',
     "mistral": '[TOOL_CALLS] [{"name": "find", "arguments": {"q": "x"}}]',
     "react": 'Thought: Look.\nAction: find\nAction Input: {"q": "x"}',
     "react json": 'Thought:\nLook.\nAction:\n{"name": "find", "arguments": {"q": "x"}}',
-    "react fenced": 'Thought: Look.\nAction:\n```json\n{"action": "find", "action_input": {"q": "x"}}\n```',
+    "react fenced": (
+        'Thought: Look.\nAction:\n```json\n{"action": "find", "action_input": {"q": "x"}}\n```'
+    ),
     "act": '{"name": "find", "arguments": {"q": "x"}}',
     "json fence": 'Look.\n```json\n{"name": "find", "arguments": {"q": "x"}}\n```',
 }

@@ -181,7 +181,8 @@ def test_a_thought_with_a_signature_is_a_thought_and_stays_in_raw(tmp_path: Path
     (found,), _ = read_document(tmp_path, ANTHROPIC)
     turn = found.trajectory.turns[0]
     assert turn.thought == "Look it up."
-    assert json.loads(turn.raw or "") == [ANTHROPIC["messages"][1]["content"][0]]  # type: ignore[index]
+    messages: Any = ANTHROPIC["messages"]
+    assert json.loads(turn.raw or "") == [messages[1]["content"][0]]
 
 
 def test_an_inline_thought_becomes_one_and_the_text_as_written_is_kept(tmp_path: Path) -> None:
