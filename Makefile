@@ -40,7 +40,7 @@ unexport PYTHONDONTWRITEBYTECODE
 quickstart: .venv/.ready  ## storefront, 74 tasks x 4 trials, retries, injected failures, a dataset, a report: no GPU, key or server
 	$(BIN)/synth run configs/quickstart.yaml
 
-NO_UNIT_TESTS = tests/test_architecture.py $(addprefix tests/,attack chaos every_kind trainers vllm)  # compiling and collecting them takes seconds
+NO_UNIT_TESTS = $(wildcard tests/test_architecture*.py) $(addprefix tests/,attack chaos every_kind trainers vllm)  # compiling and collecting them takes seconds
 
 test: .venv/.ready  ## unit tests, two minutes on two cores; those of the architecture are part of `make lint`
 	$(BIN)/python -m pytest -n auto --dist loadfile $(addprefix --ignore=,$(NO_UNIT_TESTS))
@@ -168,7 +168,7 @@ lint: .venv/.ready  ## ruff, mypy --strict, architecture
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest tests/test_architecture.py
+	$(BIN)/python -m pytest tests/test_architecture*.py
 	$(BIN)/python -m benchmarks.house --check
 
 $(HOOKS)/.ready:

@@ -11,7 +11,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from random import Random
 from typing import Any
 
-from tests.attack.lies import BODY_LIES, CANARY, LIES, QUIRKS, body_of, lied, lying_body
+from tests.attack.lies import BODY_LIES, CANARY, LIES, body_of, lied, lying_body
+from tests.attack.quirks import QUIRKS
 from tests.synth.models.chat_brains import Brain, messages_hash, response
 
 Writer = asyncio.StreamWriter

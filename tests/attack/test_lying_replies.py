@@ -24,7 +24,8 @@ from synth.models.settings import ModelSettings
 from synth.schemas.model import Completion, Message, ModelError, Sampling
 from synth.schemas.trajectory import ToolSchema
 from tests.attack.hostile_server import HostileServer
-from tests.attack.lies import BODY_LIES, CANARY, LIES, QUIRKS, body_of, lying_body
+from tests.attack.lies import BODY_LIES, CANARY, LIES, body_of, lying_body
+from tests.attack.quirks import QUIRKS
 from tests.attack.test_hostile_server import brain
 from tests.synth.models.chat_brains import called, response
 

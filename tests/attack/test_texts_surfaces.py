@@ -4,15 +4,11 @@ graphs, terminal, JSON.
 
 import json
 import re
-import subprocess
-import sys
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import pyarrow as pa
 import pytest
@@ -30,20 +26,13 @@ from synth.hub.outgoing import Searched
 from synth.hub.row_facts import RowFacts
 from synth.hub.source import Config
 from synth.ledger import StoredLedger
-from synth.ledger.tables.graph_rows import Node
 from synth.report.build import report
-from synth.schemas.canonical import valid_text
 from synth.schemas.check import CheckResult, SubVerdict
-from synth.schemas.printing import printable
 from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
-from synth.topology.graph import START, SUCCESS
-from synth.topology.stored_graph import GraphRows, as_json, graphml
-from tests.attack.payloads import PAYLOADS
-from tests.attack.test_texts_escaped import LIVE, MARKDOWN, UNSEEN, Seen, read
+from tests.attack.hostile_surfaces import TEXTS, assert_is_text
+from tests.attack.test_texts_escaped import LIVE, MARKDOWN, Seen, read
 from tests.synth.exporters.solved import export_sft
 from tests.synth.report.episodes import episode, ledger_of
-
-TEXTS = [valid_text(text) for text in PAYLOADS if text and "\x00" not in text]
 
 
 def made(at: int, text: str) -> Trajectory:
@@ -86,17 +75,6 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> StoredLedger:
         str(tmp_path_factory.mktemp("strange") / "run"),
         [made(at, text) for at, text in enumerate(TEXTS)],
         goal=TEXTS[0],
-    )
-
-
-def assert_is_text(said: str, *, styled: bool = False) -> None:
-    """Nothing in it that a terminal acts on, but for styles of our own."""
-    said = re.sub(r"\x1b\[[0-9;]*m", "", said) if styled else said
-    assert (
-        Counter(
-            sign for sign in said if unicodedata.category(sign) in UNSEEN and sign not in "\n\t"
-        )
-        == {}
     )
 
 
@@ -247,58 +225,3 @@ def test_json_says_every_text_as_it_was(ledger: StoredLedger) -> None:
             CliRunner().invoke(show, [ledger.storage.url, f"{at:024x}", "--json"]).stdout
         )
         assert told["turns"][0]["content"] == told["env"] == text
-
-
-def test_errors_quote_names_and_files_without_what_a_terminal_acts_on(tmp_path: Path) -> None:
-    evil = "a\x1b]52;c;cm0=\x07\x9b2J\u202e\u2066\u200b[red]\r"
-    flow = tmp_path / "flow.yaml"
-    flow.write_text(json.dumps({"name": "x", evil: 1}))
-    for words in (
-        ["show", str(tmp_path), evil],
-        ["run", evil],
-        ["run", str(flow)],
-        ["sql", evil, "x"],
-        ["import", evil, "--into", "x"],
-        [evil],
-    ):
-        done = subprocess.run(
-            [sys.executable, "-m", "synth.cli.main", *words],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=tmp_path,
-            env={
-                "PYTHONPATH": str(Path(__file__).parents[2]),
-                "PATH": "/usr/bin",
-                "HOME": str(tmp_path),
-            },
-        )
-        assert done.returncode in (1, 2)
-        assert_is_text(done.stdout + done.stderr)
-        assert len(done.stderr.splitlines()) == 1
-
-
-def test_the_last_net_catches_what_a_line_of_ours_forgot() -> None:
-    code = "import sys; from synth.cli import streams; streams.mend(); "
-    code += "print('a\\x9b2J\\u202eb\\x1b[31m\\rc'); print('d\\x1b]0;x\\x07', file=sys.stderr)"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=Path(__file__).parents[2],
-    )
-    assert_is_text(done.stdout + done.stderr)
-    assert done.stdout.strip() == printable("a\x9b2J\u202eb\x1b[31m\rc")
-
-
-def test_graphs_are_xml_and_ascii_json_with_every_text_in_them() -> None:
-    nodes = [Node("t", START, "p", "exact", 2, 1), Node("t", SUCCESS, "p", "exact", 1, 1)]
-    for text in TEXTS:
-        node = Node("t", text, text, "exact", 1, 1, (text,), text, 0)
-        given = GraphRows([*nodes, node], [], {text: text})
-        ElementTree.fromstring(graphml(given))
-        assert_is_text(graphml(given).decode())
-        written = as_json(given).decode()
-        assert written.isascii()
-        assert json.loads(written)["nodes"][2]["said"] == text

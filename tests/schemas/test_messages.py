@@ -1,92 +1,27 @@
 """Messages <-> trajectory, in both directions, on everything that a model can see."""
 
-import json
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synth.schemas.conversation import Conversation, from_messages
+from synth.schemas.conversation import from_messages
 from synth.schemas.environment import Opening
 from synth.schemas.messages import greeting_turn, to_messages, view_messages
 from synth.schemas.model import Message
-from synth.schemas.outcome import Outcome, Termination
-from synth.schemas.trajectory import Observation, SampledBy, Source, ToolCall, Trajectory, Turn
-
-text = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
-name = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8).filter(
-    lambda n: n not in ("environment", "system")
-)
-arguments = st.one_of(
+from synth.schemas.trajectory import Observation, SampledBy, Source, Turn
+from tests.schemas.conversations import (
+    arguments,
+    loose_observation,
+    name,
+    read_one,
     text,
-    st.dictionaries(
-        text, st.one_of(st.integers(), text, st.none(), st.lists(st.integers())), max_size=3
-    ).map(json.dumps),
+    trajectory,
+    turns,
 )
 
-
-@st.composite
-def turns(draw: st.DrawFn) -> tuple[Turn, ...]:
-    """Turns with linked and unlinked results, users and the world between them."""
-    drawn = []
-    for index in range(draw(st.integers(0, 4))):
-        calls = tuple(
-            ToolCall.received(draw(name), draw(name), draw(arguments))
-            for _ in range(draw(st.integers(0, 3)))
-        )
-        results = [
-            Observation(draw(text), Source.TOOL, c.call_id, draw(st.none() | name))
-            for c in calls
-            if draw(st.booleans())
-        ]
-        others = draw(st.lists(loose_observation, max_size=2))
-        drawn.append(
-            Turn(
-                index=index,
-                content=draw(st.none() | text),
-                tool_calls=calls,
-                observations=tuple(draw(st.permutations(results + others))),
-                thought=draw(st.none() | text),
-                agent=draw(st.none() | name),
-            )
-        )
-    return tuple(drawn)
-
-
-loose_observation = st.one_of(
-    st.builds(Observation, text, st.just(Source.USER), name=st.none() | name),
-    st.builds(Observation, text, st.just(Source.ENVIRONMENT), name=st.none() | st.just("system")),
-    st.builds(Observation, text, st.just(Source.TOOL), call_id=name, name=st.none() | name),
-)
 openings = st.lists(loose_observation, max_size=2).map(tuple)
-
-
-def trajectory(
-    system_prompt: str | None = None,
-    opening: tuple[Observation, ...] = (),
-    turns: tuple[Turn, ...] = (),
-    **fields: Any,
-) -> Trajectory:
-    """A trajectory of which only the visible parts matter."""
-    return Trajectory(
-        **{
-            "trajectory_id": "t",
-            "slot_id": "s",
-            "attempt": 0,
-            "task_id": "k",
-            "env": "e",
-            "trial": 0,
-            "synthesizer": "rollout",
-            "policy": "p",
-            "outcome": Outcome.UNKNOWN,
-            "termination": Termination.UNREPORTED,
-            "system_prompt": system_prompt,
-            "opening": opening,
-            "turns": turns,
-            **fields,
-        }
-    )
 
 
 def visible(turns: tuple[Turn, ...]) -> list[Any]:
@@ -148,10 +83,6 @@ def test_what_is_shown_live_is_what_is_recorded(messages: list[Message]) -> None
     assert view_messages(opening, read.turns, thoughts=True) == messages
     without = [{k: v for k, v in m.items() if k != "reasoning_content"} for m in messages]
     assert view_messages(opening, read.turns) == without
-
-
-def read_one(*messages: Message) -> Conversation:
-    return from_messages(messages)
 
 
 def test_several_calls_and_text_stand_in_one_turn_with_their_results() -> None:
@@ -286,78 +217,3 @@ def test_missing_ids_are_given_by_order_and_results_follow_them() -> None:
         ("one too many", None),
     ]
     assert read.unresolved == 1
-
-
-def test_results_that_answer_no_call_are_counted() -> None:
-    call = {"id": "c", "function": {"name": "f", "arguments": "{}"}}
-    read = read_one(
-        {"role": "tool", "tool_call_id": "before", "content": ""},
-        {"role": "assistant", "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": "other", "content": ""},
-        {"role": "assistant", "content": "later"},
-        {"role": "tool", "tool_call_id": "c", "content": "late but linked"},
-    )
-    assert read.unresolved == 2
-
-
-def test_the_world_and_a_system_message_in_mid_conversation_are_observations() -> None:
-    read = read_one(
-        {"role": "developer", "content": "S"},
-        {"role": "user", "name": "environment", "content": "You are in a room."},
-        {"role": "assistant", "content": "look"},
-        {"role": "system", "content": "Two turns are left."},
-    )
-    assert read.system_prompt == "S"
-    assert read.opening == (Observation("You are in a room.", Source.ENVIRONMENT),)
-    assert read.turns[0].observations == (
-        Observation("Two turns are left.", Source.ENVIRONMENT, name="system"),
-    )
-
-
-def test_several_agents_keep_their_names() -> None:
-    messages = [
-        {"role": "user", "content": "solve it"},
-        {"role": "assistant", "content": "plan", "name": "Planner"},
-        {"role": "assistant", "content": "code", "name": "Coder"},
-    ]
-    read = from_messages(messages)
-    assert [t.agent for t in read.turns] == ["Planner", "Coder"]
-    assert to_messages(trajectory(None, read.opening, read.turns)) == messages
-
-
-def test_error_marks_and_raw_replies_are_not_shown_to_a_model() -> None:
-    turn = Turn(
-        index=0,
-        content="x",
-        raw="<raw>",
-        observations=(Observation("no such order", call_id="c", error=True),),
-    )
-    assert [sorted(m) for m in to_messages(trajectory(turns=(turn,)))] == [
-        ["content", "role"],
-        ["content", "role", "tool_call_id"],
-    ]
-    assert read_one({"role": "user", "content": "?", "error": True}).opening[0].error
-
-
-def test_the_legacy_function_call_is_a_call() -> None:
-    (turn,) = read_one(
-        {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}}
-    ).turns
-    assert turn.tool_calls == (ToolCall("call_0_0", "f", "{}"),)
-
-
-def test_lone_surrogates_become_replacement_characters() -> None:
-    read = read_one(
-        {"role": "user", "content": "a\ud800b"}, {"role": "assistant", "content": "\udfff 😀"}
-    )
-    assert (read.opening[0].content, read.turns[0].content) == ("a\ufffdb", "\ufffd 😀")
-
-
-def test_two_greetings_before_anybody_spoke_are_both_canned() -> None:
-    read = read_one(
-        {"role": "assistant", "content": "Hi!"},
-        {"role": "assistant", "content": "I am Bob."},
-        {"role": "user", "content": "I need"},
-        {"role": "assistant", "content": "What?"},
-    )
-    assert [turn.mask for turn in read.turns] == ["canned_greeting", "canned_greeting", None]

@@ -17,10 +17,7 @@ from tests.synthesizers.effect_bench import Bench
 from tests.synthesizers.fork_world import dice, take
 from tests.trajectories import make_trajectory
 
-
-@pytest.fixture(autouse=True)
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SYNTH_STATE_DIR", str(tmp_path / "state"))
+pytestmark = pytest.mark.usefixtures("own_state")
 
 
 def test_an_accepted_act_is_continued_anew_by_draws_that_its_test_never_saw(

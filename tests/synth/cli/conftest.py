@@ -1,10 +1,11 @@
-"""A user whose Hub is the local one."""
+"""What the tests of commands share."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.flow_files import echo_flow, run_flow
 from tests.synth.hub.hub_server import TOKEN, Hub
 
 
@@ -26,3 +27,10 @@ def environment(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> di
         "HF_TOKEN": TOKEN,
         "SYNTH_STATE_DIR": str(tmp_path / "state"),
     }
+
+
+@pytest.fixture
+def run_dir(tmp_path: Path) -> Path:
+    """A run of the echo flow."""
+    run_flow(echo_flow(), str(tmp_path / "run"))
+    return tmp_path / "run"

@@ -16,7 +16,7 @@ import yaml
 
 from tests.flow_files import SYNTH, echo_flow, run_flow
 from tests.rounds import rounds
-from tests.synth.cli.test_commands import ROOT, synth
+from tests.synth.cli.command_runs import ROOT, synth
 from tests.synth.hub.hub_repo import Mishap
 from tests.synth.hub.hub_server import TOKEN, Hub
 from tests.synth.hub.publisher import SENT, from_hub, head, on_disk, publish, refused

@@ -14,7 +14,7 @@ import pytest
 from synth.ledger import StageRef, StoredLedger
 from synth.ledger.log.manifest import StageLine
 from tests.flow_files import SYNTH
-from tests.synth.cli.test_commands import ROOT, refused, synth
+from tests.synth.cli.command_runs import ROOT, refused, synth
 from tests.trajectories import make_trajectory
 
 

@@ -1,6 +1,5 @@
 """What is spent, by whom, on what, and for each kept row; all sums are worked out by hand."""
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -16,9 +15,6 @@ from synth.ledger.storage.journal import Journal, JournaledReply
 from synth.schemas.model import Completion
 from synth.schemas.outcome import Outcome, Termination
 from synth.schemas.trajectory import Trajectory, Usage
-from tests.flow_files import model_flow, run_flow
-from tests.synth.models.chat_brains import echo_expert
-from tests.synth.models.chat_server import ChatServer, Mishap
 from tests.trajectories import make_fault, make_trajectory, make_turn
 
 ROLLOUT = StageRef("rollout", "k")
@@ -39,6 +35,8 @@ def lost(slot: str, task: str, totals: Usage) -> Trajectory:
 
 
 FIRST = Usage(1000, 200, 300, 2, 0.5)
+
+
 FAULTY, SECOND = Usage(400, 0, 0, 1, 0.1), Usage(600, 100, 0, 1, 0.2)
 
 
@@ -270,32 +268,3 @@ def test_replies_of_interrupted_episodes_are_told_apart_until_they_are_finished(
     assert figures(found["total"]) == (3, 4, 2000, 300, 300, 0.8, 0.8, 0), (
         "an attempt that is committed is not told twice"
     )
-
-
-def test_every_reply_of_the_server_is_accounted_for_whatever_came_of_its_episode(
-    tmp_path: Path,
-) -> None:
-    mishaps = [None, None, Mishap("status", status=400), *[None] * 5, Mishap("status", status=400)]
-    with ChatServer(echo_expert, mishaps=mishaps) as server:
-        flow = model_flow(
-            server.url,
-            model={"max_retries": 0, "price": {"input": 1.0, "output": 2.0}},
-            stages=[
-                {"rollout": {"trials": 2}},
-                {"filter": ["solved", "reexecuted"]},
-                {"export": {"kinds": ["sft"], "as": "trl"}},
-            ],
-        )
-        _, reports, _ = run_flow(flow, str(tmp_path / "run"))
-        answered = server.counts()["answered"]
-    found = json.loads((tmp_path / "run/cost.json").read_text())
-    assert reports["rollout"]["faults"] == {"model": 2}
-    assert (
-        found["total"]["model_calls"]
-        == answered
-        == 8 * 4 + sum(row["model_calls"] for row in found["by_outcome"] if row["fault"])
-    )
-    assert [row["role"] for row in found["by"]] == ["explorer"]
-    (sft,) = found["datasets"]
-    assert (sft["rows"], sft["model_calls_per_row"]) == (8, answered / 8)
-    assert found["unfinished"]["model_calls"] == 0

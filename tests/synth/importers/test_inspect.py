@@ -12,72 +12,14 @@ import pytest
 from synth.importers.records import Imported, Rejection
 from synth.schemas.messages import to_messages
 from synth.schemas.outcome import Fault, Termination
-from synth.schemas.trajectory import SampledBy, Usage
+from synth.schemas.trajectory import Usage
 from tests.synth.importers.imports import DATA, imported, needs_real_data, read, read_document
+from tests.synth.importers.inspect_samples import ANSWER, TOOL, log, sample
 
 FOLDER = DATA / "inspect"
+
+
 FILES = sorted(FOLDER.glob("*.json.gz"))
-TOOL = {
-    "name": "add",
-    "description": "attachment://d1",
-    "parameters": {"type": "object", "properties": {}},
-}
-ANSWER = {"id": "m2", "role": "assistant", "content": "4", "source": "generate", "model": "m-1"}
-
-
-def sample(**fields: Any) -> dict[str, Any]:
-    """A made-up sample: one call, one answer."""
-    messages = [
-        {"id": "m0", "role": "user", "content": "2+2?", "source": "input"},
-        {
-            "id": "m1",
-            "role": "assistant",
-            "content": [
-                {"type": "reasoning", "reasoning": "Add.", "signature": "c2ln"},
-                {"type": "text", "text": "Adding."},
-            ],
-            "tool_calls": [
-                {"id": "c1", "function": "add", "arguments": {"x": 2}, "type": "function"}
-            ],
-        },
-        {
-            "id": "m3",
-            "role": "tool",
-            "content": "",
-            "tool_call_id": "c1",
-            "function": "add",
-            "error": {"type": "timeout", "message": "slow"},
-        },
-        ANSWER,
-    ]
-    usage = {"input_tokens": 10, "output_tokens": 2, "input_tokens_cache_read": 4}
-    event = {
-        "event": "model",
-        "model": "m-1",
-        "input": [],
-        "tools": [TOOL],
-        "output": {"choices": [{"message": ANSWER}], "usage": usage},
-    }
-    base = {
-        "id": 1,
-        "epoch": 1,
-        "input": "2+2?",
-        "target": "4",
-        "messages": messages,
-        "events": [event],
-        "attachments": {"d1": "Adds."},
-    }
-    return {**base, "scores": {"match": {"value": "C"}}, **fields}
-
-
-def log(*samples: Any, **fields: Any) -> dict[str, Any]:
-    about = {
-        "task": "inspect_evals/sums",
-        "model": "m-1",
-        "task_args": {"split": "dev"},
-        "model_generate_config": {"temperature": 0.5, "seed": None},
-    }
-    return {"version": 2, "status": "success", "eval": about, "samples": list(samples), **fields}
 
 
 @needs_real_data
@@ -283,78 +225,3 @@ def test_a_sample_without_messages_is_read_from_its_last_model_call(tmp_path: Pa
     )
     assert [m["content"] for m in to_messages(found.trajectory)] == ["S", "2+2?", "4"]
     assert [(m.metric, m.value) for m in found.marks] == [("messages_from_events", 3.0)]
-
-
-def test_what_the_model_did_not_write_or_show_carries_no_loss(tmp_path: Path) -> None:
-    messages = [
-        {"role": "user", "content": "2+2?"},
-        {"role": "assistant", "content": "4", "source": "input"},
-        {
-            "role": "user",
-            "content": [
-                {"type": "text", "text": "And this?"},
-                {"type": "image", "image": "data:image/png;base64,AA=="},
-            ],
-        },
-        {
-            "role": "assistant",
-            "content": [{"type": "tool_use", "name": "web_search"}, {"type": "text", "text": "9"}],
-        },
-        {"role": "assistant", "content": "10"},
-    ]
-    (found,), _ = read_document(tmp_path, log(sample(messages=messages, events=[])))
-    turns = found.trajectory.turns
-    assert [t.mask for t in turns] == [
-        "dataset_input",
-        "provider_run",
-        *2 * ["after_unseen_content"],
-    ]
-    assert (turns[0].sampled_by, turns[0].observations[0].content) == (
-        SampledBy.CANNED,
-        "And this?\n[image left out on import]",
-    )
-
-
-@pytest.mark.parametrize(
-    ("about", "benchmark"),
-    [
-        ({"task": "gaia_level1"}, "gaia_level1/dev"),
-        ({"task": "SWE_bench_verified"}, "SWE_bench_verified/dev"),
-        ({"task": "mine/tea", "task_registry_name": "mine/tea"}, None),
-        ({"task": "drop_orders", "dataset": {"location": "orders.jsonl"}}, None),
-        ({"task": "ours", "dataset": {"location": "openai/gsm8k"}}, "ours/dev"),
-        ({"task": "ours", "dataset": {"location": "example://popularity"}}, "ours/dev"),
-        ({"task": "sums", "task_registry_name": "inspect_evals/sums"}, "sums/dev"),
-        ({}, None),
-    ],
-)
-def test_an_evaluation_is_a_benchmark_where_it_is_a_public_one(
-    tmp_path: Path, about: dict[str, Any], benchmark: str | None
-) -> None:
-    told = {"model": "m-1", "task_args": {"split": "dev"}, **about}
-    (found,), bad = read_document(tmp_path, log(sample(), eval=told))
-    assert (bad, found.task.benchmark, found.trajectory.benchmark) == ([], benchmark, benchmark)
-
-
-def test_a_bare_sample_of_an_unpacked_eval_file_comes_in_without_its_header(tmp_path: Path) -> None:
-    (found,), bad = read_document(tmp_path, sample(output={"model": "m-2"}))
-    assert (bad, found.trajectory.model, found.trajectory.benchmark) == ([], "m-2", None)
-
-
-@pytest.mark.parametrize(
-    ("value", "rejections"),
-    [
-        (log(), ["no_samples"]),
-        (log(samples=None), ["no_samples"]),
-        (log(sample(), version=1), ["unsupported_version"]),
-        (log(sample(messages=[], events=[])), ["no_turns"]),
-        (log(sample(limit={"type": "moon"})), ["bad_record"]),
-        (log(7, {"id": 1}), ["bad_record", "bad_record"]),
-        (log(eval={"task": 3}), ["bad_record"]),
-    ],
-)
-def test_what_cannot_be_used_is_named(
-    tmp_path: Path, value: dict[str, Any], rejections: list[str]
-) -> None:
-    good, bad = read_document(tmp_path, value)
-    assert (good, [r.reason for r in bad]) == ([], rejections)

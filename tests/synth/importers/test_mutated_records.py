@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from synth.engine.progress import progress_for
 from synth.importers.commit import import_into
 from synth.ledger.ledger import StoredLedger
-from tests.synth.importers.test_research_formats import attempt_with_index, blame, call, label, tree
+from tests.synth.importers.research_records import call
+from tests.synth.importers.test_research_formats import attempt_with_index, blame, label
+from tests.synth.importers.test_search_trees import tree
 from tests.synth.importers.test_tau2 import MESSAGES, TASK, document, simulation
 
 EPISODE = {

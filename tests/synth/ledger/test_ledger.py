@@ -1,7 +1,6 @@
 """The ledger: what is committed stays, once, as it was, whoever else writes."""
 
 import uuid
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -18,11 +17,6 @@ from synth.schemas.outcome import Fault
 from tests.trajectories import make_fault, make_task, make_trajectory, turns
 
 REF = StageRef("rollout", "key1")
-
-
-@pytest.fixture(params=["local", "memory"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    return str(tmp_path / "run") if request.param == "local" else f"memory://{uuid.uuid4().hex}/run"
 
 
 def current(ledger: StoredLedger, key: str = "key1", adopted: tuple[str, ...] = ()) -> None:

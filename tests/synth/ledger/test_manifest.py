@@ -2,8 +2,6 @@
 its place.
 """
 
-import uuid
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,11 +11,6 @@ from synth.schemas.errors import DamagedError
 from tests.trajectories import make_trajectory
 
 REF = StageRef("rollout", "key1")
-
-
-@pytest.fixture(params=["local", "memory"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    return str(tmp_path / "run") if request.param == "local" else f"memory://{uuid.uuid4().hex}/run"
 
 
 def ledger_of(url: str, shards: int = 4) -> StoredLedger:

@@ -138,3 +138,16 @@ def cut(request: web.Request) -> None:
     """Closes the connection without a word."""
     if request.transport is not None:
         request.transport.close()
+
+
+def named_mishap(name: str) -> Mishap | None:
+    """A mishap by what it is called on a command line: `ok`, a status, or a kind."""
+    if name == "ok":
+        return None
+    if name.isdecimal():
+        return Mishap("status", status=int(name))
+    if name not in KINDS:
+        raise SystemExit(
+            f"mishap {name} is not known; known: ok, a status code, {', '.join(KINDS[1:])}"
+        )
+    return Mishap(name)

@@ -17,7 +17,7 @@ import json
 import signal
 import threading
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -33,6 +33,7 @@ from tests.synth.models.chat_mishaps import (
     error,
     flood,
     key,
+    named_mishap,
     spoilt,
 )
 from tests.synth.models.chat_tokens import logprob, rank, rendered
@@ -271,7 +272,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
         f"{', '.join(KINDS[1:])}",
     )
     options = parser.parse_args(list(arguments) if arguments is not None else None)
-    mishaps = [_named(name) for name in options.mishaps.split(",") if name]
+    mishaps = [named_mishap(name) for name in options.mishaps.split(",") if name]
     server = ChatServer(
         named_brain(options.brain, options.turns),
         mishaps=mishaps,
@@ -279,18 +280,6 @@ def main(arguments: Iterable[str] | None = None) -> None:
         port=options.port,
     )
     asyncio.run(_serve(server))
-
-
-def _named(name: str) -> Mishap | None:
-    if name == "ok":
-        return None
-    if name.isdecimal():
-        return Mishap("status", status=int(name))
-    if name not in KINDS:
-        raise SystemExit(
-            f"mishap {name} is not known; known: ok, a status code, {', '.join(KINDS[1:])}"
-        )
-    return Mishap(name)
 
 
 async def _serve(server: ChatServer) -> None:
@@ -301,14 +290,6 @@ async def _serve(server: ChatServer) -> None:
     print(server.url, flush=True)
     await stopped.wait()
     await server.stop()
-
-
-def fetch_counts(url: str) -> Mapping[str, Any]:
-    """What a server in another process has counted; `url` is the base URL that it printed."""
-    from urllib.request import urlopen
-
-    with urlopen(f"{url.removesuffix('/v1')}/counts", timeout=10) as reply:
-        return dict(json.load(reply))
 
 
 if __name__ == "__main__":

@@ -3,14 +3,21 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from urllib.request import Request, urlopen
 
 import msgspec
 
 from tests.synth.models.chat_brains import messages_hash
-from tests.synth.models.chat_server import ChatServer, Mishap, fetch_counts
+from tests.synth.models.chat_server import ChatServer, Mishap
 
 ROOT = Path(__file__).parents[3]
+
+
+def fetch_counts(url: str) -> dict[str, Any]:
+    """What a server in another process has counted; `url` is the base URL that it printed."""
+    with urlopen(f"{url.removesuffix('/v1')}/counts", timeout=10) as reply:
+        return dict(json.load(reply))
 
 
 def post(url: str, body: object) -> dict:

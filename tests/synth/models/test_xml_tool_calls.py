@@ -2,7 +2,6 @@
 where they are not whole.
 """
 
-import json
 from typing import Any
 
 import pytest
@@ -11,34 +10,22 @@ from hypothesis import strategies as st
 
 from synth.models.replies.tool_call_recovery import (
     recover_tool_calls,
-    rendered_call,
     with_recovered_calls,
 )
 from synth.schemas.model import Completion
 from synth.schemas.trajectory import ToolCall
+from tests.synth.models.xml_calls import PAY, found, tool, written
 
-
-def tool(name: str, /, **properties: Any) -> dict[str, Any]:
-    return {
-        "type": "function",
-        "function": {"name": name, "parameters": {"type": "object", "properties": properties}},
-    }
-
-
-PAY = tool(
-    "pay",
-    sum={"type": "number"},
-    to={"type": "string"},
-    urgent={"type": "boolean"},
-    items={"type": "array"},
-    note={},
-)
 PLAIN = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="<"))
+
+
 NAMES = st.text(
     st.characters(exclude_categories=["Cs", "Cc", "Z"], exclude_characters="<>"),
     min_size=1,
     max_size=8,
 )
+
+
 VALUES = {
     "string": PLAIN,
     "integer": st.integers(-(2**63), 2**64 - 1),
@@ -58,22 +45,6 @@ def calls(draw: st.DrawFn) -> tuple[str, dict[str, Any], dict[str, Any]]:
         {key: draw(VALUES[kind]) for key, kind in kinds.items()},
         tool(name, **{key: {"type": kind} for key, kind in kinds.items()}),
     )
-
-
-def _as_text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else str(value)
-
-
-def written(name: str, arguments: dict[str, Any]) -> str:
-    """As the template of Qwen3-Coder has it: containers as JSON, all else as Python's `str`."""
-    parameters = [
-        f"<parameter={key}>\n{_as_text(value)}\n</parameter>\n" for key, value in arguments.items()
-    ]
-    return f"<tool_call>\n<function={name}>\n{''.join(parameters)}</function>\n</tool_call>"
-
-
-def found(text: str, *tools: dict[str, Any]) -> list[tuple[str, Any]]:
-    return [(call.name, call.parsed()) for call in recover_tool_calls(text, tools).calls]
 
 
 @pytest.mark.slow
@@ -100,6 +71,8 @@ TAGS = [
     "<parameter=",
     "</parameter>",
 ]
+
+
 PIECES = st.lists(
     st.sampled_from([*TAGS, "<think>", "</think>", '{"name": "f"}', "1", "\n", ">"])
     | st.text(max_size=4),
@@ -243,60 +216,3 @@ def test_a_function_outside_a_tag_is_a_call_where_it_names_a_tool_and_is_closed(
             (),
             text,
         )
-
-
-def test_both_forms_in_one_reply_are_recovered_in_order() -> None:
-    text = rendered_call("find", '{"id": 1}') + written("pay", {"sum": 2})
-    assert found(text, PAY) == [("find", {"id": 1}), ("pay", {"sum": 2})]
-
-
-def test_a_call_inside_thinking_is_taken_only_where_there_is_none_outside() -> None:
-    weighed, done = written("pay", {"sum": 1}), written("pay", {"sum": 2})
-    taken = with_recovered_calls(
-        Completion(content=f"<think>{weighed}</think>", raw="as received"), [], [PAY]
-    )
-    assert [call.parsed() for call in taken.tool_calls] == [{"sum": 1}]
-    assert (taken.raw, "tool_call_in_thinking" in taken.repairs) == ("as received", True)
-    made = with_recovered_calls(Completion(content=f"<think>{weighed}</think>{done}"), [], [PAY])
-    assert [call.parsed() for call in made.tool_calls] == [{"sum": 2}]
-
-
-@pytest.mark.parametrize("tag", ["<think>", "</think>"])
-def test_a_thinking_tag_in_a_value_is_no_thinking(tag: str) -> None:
-    mended = with_recovered_calls(
-        Completion(content=written("pay", {"to": f"a {tag} b"}) + written("pay", {"sum": 1})),
-        [],
-        [PAY],
-    )
-    assert [call.parsed() for call in mended.tool_calls] == [{"to": f"a {tag} b"}, {"sum": 1}]
-    assert "tool_call_in_thinking" not in mended.repairs
-
-
-def test_a_call_that_the_server_found_and_left_in_the_text_too_is_one_call() -> None:
-    completion = Completion(
-        content=written("pay", {"sum": 1}), tool_calls=(ToolCall("x", "pay", '{"sum":1}'),)
-    )
-    assert with_recovered_calls(completion, [], [PAY]) is completion
-
-
-def test_half_a_surrogate_pair_in_a_value_becomes_text_that_can_be_stored() -> None:
-    assert found(
-        '<tool_call><function=pay><parameter=items>["\\ud800"]</parameter></function></tool_call>',
-        PAY,
-    ) == [("pay", {"items": ["\ufffd"]})]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "loop",
-    [
-        "<tool_call><function=pay><parameter=sum>",
-        "<function=pay><parameter=sum></parameter>",
-        "<parameter=sum>",
-        "<tool_call><function=pay> ",
-        " ",
-    ],
-)
-def test_a_model_that_loops_on_its_tags_is_read_in_linear_time(loop: str) -> None:
-    for text in (loop * 20_000, f"<tool_call><function=pay>{loop * 20_000}</tool_call>"):
-        with_recovered_calls(Completion(content=text), [], [PAY])

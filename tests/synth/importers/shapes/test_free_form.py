@@ -22,7 +22,14 @@ from synth.importers.labelling.load import labels_of
 from synth.importers.labelling.rows import LabelRow
 from synth.importers.records import Imported, ImportSettings, Rejection
 from tests.synth.importers.imports import read_lines
-from tests.synth.importers.shapes import test_chats, test_streams, test_traces
+from tests.synth.importers.shapes import (
+    test_chats,
+    test_platforms,
+    test_spans,
+    test_sparks,
+    test_streams,
+    trace_records,
+)
 
 JSON = st.recursive(
     st.none()
@@ -43,14 +50,14 @@ SEEDS: list[Any] = [
     test_chats.LANGCHAIN,
     test_chats.GEMINI,
     {"prompt": test_chats.CHAT[:4], "chosen": test_chats.CHAT[4:], "rejected": "No."},
-    *(log[-1] for log in test_traces.LOGS.values()),
-    *test_traces.TRACES.values(),
-    test_traces.GENERATIONS[0],
-    test_traces.RUNS[1],
-    test_traces.GRAPH,
+    *(log[-1] for log in trace_records.LOGS.values()),
+    *test_spans.TRACES.values(),
+    test_platforms.GENERATIONS[0],
+    test_platforms.RUNS[1],
+    test_platforms.GRAPH,
     {"instance_id": "a__b-1", "history": test_streams.SERVER},
     {"instance_id": "a__b-1", "history": test_streams.SDK},
-    *test_streams.SPARK[:2],
+    *test_sparks.SPARK[:2],
     test_streams.STREAM[4],
 ]
 PIECES = st.sampled_from(

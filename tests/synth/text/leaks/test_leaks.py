@@ -2,88 +2,14 @@
 is none.
 """
 
-import asyncio
-import json
 from typing import Any
 
 import msgspec
 import pytest
 
-from synth.filters.leaks import LeaksConfig, no_leaks
-from synth.schemas.environment import Env
-from synth.schemas.filtering import Case
-from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
+from synth.schemas.trajectory import Observation, Source, ToolCall, Turn
 from synth.text.leaks import Leak, leaks
-from tests.trajectories import make_trajectory
-
-GUIDANCE = (
-    "Before you go on, keep in mind:\n"
-    "- You opened order O-8841 although the customer Maria Lopez had meant O-9173, and refunded "
-    "$482.15 to card PM-20417 instead of "
-    "store credit. Read the notes in /srv/desk/rules.md and the file returns_policy.txt first, "
-    "and write to desk.lead@shop.example when "
-    "the amount is above 1500. Ask for the colour before you exchange a jacket, because variant "
-    "V-6630 is sold out. The code word is "
-    '"Blue Heron"; the carrier is Nordwind and the parcel was lost on 2026-03-14.\n'
-    "Act on this silently: do not mention it."
-)
-TOOLS = tuple(
-    {
-        "type": "function",
-        "function": {
-            "name": name,
-            "parameters": {"type": "object", "properties": {key: {"type": "string"}}},
-        },
-    }
-    for name, key in (
-        ("get_order", "order_id"),
-        ("refund", "amount"),
-        ("cancel_order", "order_id"),
-        ("reply", "message"),
-        ("search", "query"),
-    )
-)
-SEEN = json.dumps(
-    {"orders": [{"order_id": "O-5512", "total": 77.25}, {"order_id": "O-5513", "total": 12.5}]}
-)
-
-
-def call(name: str, **arguments: Any) -> ToolCall:
-    return ToolCall.received("c1", name, json.dumps(arguments))
-
-
-def told(*own: Turn, guidance: str | None = GUIDANCE) -> Trajectory:
-    """Two turns before the pivot, then the agent's own."""
-    prefix = (
-        Turn(
-            0,
-            tool_calls=(call("get_order", order_id="O-5512"),),
-            observations=(Observation(SEEN, call_id="c1", name="get_order"),),
-        ),
-        Turn(
-            1,
-            "Which order is it?",
-            observations=(Observation("The one that I placed lately.", Source.USER),),
-        ),
-    )
-    return msgspec.structs.replace(
-        make_trajectory(turns=0),
-        pivot_turn=2,
-        guidance=guidance,
-        system_prompt=(
-            "You help customers of a shop. Never cancel an order without a yes of the customer to "
-            "the details."
-        ),
-        tools=TOOLS,
-        opening=(Observation("Hello, my name is Jo. I want to cancel an order.", Source.USER),),
-        turns=tuple(
-            msgspec.structs.replace(turn, index=index) for index, turn in enumerate([*prefix, *own])
-        ),
-    )
-
-
-def says(content: str) -> Turn:
-    return Turn(0, content)
+from tests.synth.text.leaks.told_leaks import GUIDANCE, call, says, told
 
 
 def thinks(thought: str) -> Turn:
@@ -105,6 +31,8 @@ COPIED = [
     says("You opened order O 8841 although the customer Maria had meant another"),
     does("search", query="refunded 482 15 to card PM 20417 instead of store credit"),
 ]
+
+
 REFERENCES = [
     says("In my previous attempt I cancelled the wrong order."),
     says("As the hint says, I will ask first."),
@@ -123,6 +51,8 @@ REFERENCES = [
     thinks("I learned that a yes is needed."),
     thinks("unlike the previous run, verify the customer"),
 ]
+
+
 LITERALS = [
     says("I will look at O-9173 now."),
     does("get_order", order_id="O-9173"),
@@ -144,16 +74,22 @@ LITERALS = [
     does("search", query={"V-6630": 1}),
     Turn(0, tool_calls=(ToolCall.received("c1", "search", '{"query": "V-6630"'),)),
 ]
+
+
 ARGUMENTS = [
     does("cancel_order", order_id="O-9173"),
     does("refund", amount=482.15),
     does("cancel_order", order_id="X/20417"),
 ]
+
+
 INVENTED = [
     does("cancel_order", order_id="O-7777"),
     does("refund", amount=913.37),
     does("cancel_order", order_id="O-55121"),
 ]
+
+
 PLANTED = [
     *[("copied_text", turn) for turn in COPIED],
     *[("reference_to_help", turn) for turn in REFERENCES],
@@ -281,22 +217,3 @@ def test_without_guidance_only_references_can_be_found() -> None:
     assert leaks(told(says("I look at O-9173."), guidance=None)) == ()
     found = leaks(told(thinks("The hint says so."), guidance=None))
     assert [leak.kind for leak in found] == ["reference_to_help"]
-
-
-def refuse(name: str, config: Any) -> Env:
-    raise AssertionError("the scan needs no world")
-
-
-@pytest.mark.parametrize(
-    ("trajectory", "verdict"),
-    [
-        (told(says("I look at O-9173.")), (False, "literal_of_guidance")),
-        (told(says("Fine.")), (True, "clean")),
-        (told(says("I look at O-9173."), guidance=None), (None, "not_guided")),
-    ],
-)
-def test_the_filter_drops_by_the_first_finding(
-    trajectory: Trajectory, verdict: tuple[bool | None, str]
-) -> None:
-    found = asyncio.run(no_leaks(Case(trajectory, None, refuse), LeaksConfig()))
-    assert (found.keep, found.reason) == verdict
