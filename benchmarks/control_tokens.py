@@ -12,7 +12,7 @@ from time import process_time
 from benchmarks.figures import Figure, Report, shown
 from benchmarks.machine import CpuOfOthers
 from benchmarks.real_trajectories import folders, real
-from synth.schemas.messages import to_messages
+from synth.schemas.text.messages import to_messages
 from synth.schemas.trajectory import Trajectory
 from synth.text.control_tokens import Hit, control_tokens, families, family, found
 from synth.text.transcript.message_texts import TOOLS, Change, with_messages

@@ -18,8 +18,7 @@ from synth.filters.contamination import ContaminationConfig, contamination
 from synth.filters.duplicates import DuplicatesConfig, duplicates
 from synth.filters.split import SplitConfig, split
 from synth.schemas.environment import Env
-from synth.schemas.filtering import Case, Cases
-from synth.schemas.verdict import Verdict
+from synth.schemas.filtering import Case, Cases, Verdict
 
 TRAJECTORIES = 100_000
 AT_ONCE = 200

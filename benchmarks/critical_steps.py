@@ -32,8 +32,8 @@ from synth.rollout.limits import Limits
 from synth.rollout.slots import run_slots
 from synth.rollout.start import BranchPoint, ForcedAct, recorded_act
 from synth.schemas.environment import AgentTurn
+from synth.schemas.evidence.labels import StepLabel, given
 from synth.schemas.flow import Flow
-from synth.schemas.labels import StepLabel, given
 from synth.schemas.outcome import Outcome
 from synth.schemas.policy import Act, PolicySpec
 from synth.schemas.task import Task

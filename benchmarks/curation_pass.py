@@ -23,7 +23,7 @@ from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
 from benchmarks.real_trajectories import imported
 from synth.importers.records import Imported
-from synth.schemas.messages import to_messages
+from synth.schemas.text.messages import to_messages
 from synth.schemas.trajectory import Trajectory
 from synth.text.pattern_set import PatternSet
 from synth.topology.keys import trajectory_keys

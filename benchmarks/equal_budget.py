@@ -17,7 +17,7 @@ from benchmarks.machine import CpuOfOthers
 from synth.engine.progress import PlainProgress
 from synth.flows.synthesize import synthesize
 from synth.schemas.flow import Flow
-from synth.schemas.printing import in_cell
+from synth.schemas.text.printing import in_cell
 from synth.synthesizers.reflection.equal_budget import ARMS
 from synth.synthesizers.reflection.report import EFFECTS, ROWS, TASKS, effect_in_words
 

@@ -28,9 +28,8 @@ from synth.engine.runs import slot_scheduler
 from synth.ledger import StageRef, StoredLedger
 from synth.ledger.log.manifest import StageLine
 from synth.models.admission import ConcurrencyLimit
-from synth.schemas.flow import Flow
-from synth.schemas.identity import trajectory_id
-from synth.schemas.stage import Plan, PlannedSlot, Shard
+from synth.schemas.canonical import trajectory_id
+from synth.schemas.flow import Flow, Plan, PlannedSlot, Shard
 from synth.schemas.trajectory import Trajectory
 from synth.side_by_side import run_workers
 

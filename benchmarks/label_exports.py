@@ -17,8 +17,8 @@ from benchmarks.machine import CpuOfOthers
 from benchmarks.recorded_episodes import SYSTEM_PROMPT, TOOLS
 from synth.ledger.ledger import Score, StageRef, StoredLedger
 from synth.ledger.log.manifest import StageLine
+from synth.schemas.canonical import trajectory_id
 from synth.schemas.check import Check, RowPredicate
-from synth.schemas.identity import trajectory_id
 from synth.schemas.outcome import Outcome, Termination
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn

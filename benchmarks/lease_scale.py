@@ -31,8 +31,8 @@ from synth.claims.workers import FOLDER as WORKERS
 from synth.ledger import StageRef, StoredLedger
 from synth.ledger.log.fencing import FENCE, FencedError
 from synth.ledger.log.manifest import StageLine
-from synth.schemas.identity import trajectory_id
-from synth.schemas.stage import Shard
+from synth.schemas.canonical import trajectory_id
+from synth.schemas.flow import Shard
 from synth.schemas.trajectory import Trajectory
 
 PER_SHARD = 5

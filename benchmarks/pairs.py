@@ -31,8 +31,8 @@ from synth.pairs import (
     preference_pairs,
     step_labels,
 )
+from synth.schemas.evidence.pairs import Tier
 from synth.schemas.flow import Flow
-from synth.schemas.pairs import Tier
 from synth.schemas.trajectory import Trajectory
 
 TASKS = 120

@@ -5,9 +5,8 @@ size.
 from collections.abc import Sequence
 from random import Random
 
-from synth.schemas.canonical import canonical_json, content_hash
+from synth.schemas.canonical import canonical_json, content_hash, trajectory_id
 from synth.schemas.check import CheckResult, SubVerdict
-from synth.schemas.identity import trajectory_id
 from synth.schemas.outcome import Outcome, Termination
 from synth.schemas.trajectory import (
     Observation,

@@ -21,8 +21,8 @@ from synth.policies.scripted import expert_policy
 from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits
 from synth.rollout.slots import run_slots
+from synth.schemas.canonical import slot_id
 from synth.schemas.environment import AgentTurn
-from synth.schemas.identity import slot_id
 from synth.schemas.policy import Episode
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory

@@ -24,8 +24,8 @@ from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits
 from synth.rollout.live_envs.threads import ThreadedEnv, Threads
 from synth.rollout.slots import run_slots
+from synth.schemas.canonical import slot_id
 from synth.schemas.environment import AgentTurn, Env
-from synth.schemas.identity import slot_id
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
 

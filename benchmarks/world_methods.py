@@ -25,7 +25,7 @@ from synth import open_ledger
 from synth.engine.progress import PlainProgress
 from synth.flows.synthesize import synthesize
 from synth.schemas.flow import Flow
-from synth.schemas.printing import in_cell
+from synth.schemas.text.printing import in_cell
 
 TASKS, SEED = 60, 7
 NOISY = {

@@ -1,5 +1,8 @@
-"""One byte string per value, and the content hashes that stand on it."""
+"""One byte string per value, and what stands on it: content hashes, the ids of work, and the base
+of whatever is stored and read back.
+"""
 
+from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any
 
@@ -34,3 +37,49 @@ def valid_text(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
+
+
+class StrictRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A struct whose unknown fields are errors when it is read, and whose defaults are left out
+    when it is written.
+    """
+
+
+def slot_id(
+    *,
+    task_id: str,
+    synthesizer: str,
+    trial: int,
+    seed: int,
+    policy: Mapping[str, Any],
+    model: str | None,
+    sampling: Mapping[str, Any],
+    parent_id: str | None = None,
+    pivot_turn: int | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> str:
+    """Hash of everything that determines a piece of work; resume is set difference over slots.
+
+    `settings` are the limits and world options under which the episode runs. Only with
+    deterministic engines does one
+    slot mean one content.
+    """
+    return content_hash(
+        {
+            "task": task_id,
+            "synthesizer": synthesizer,
+            "trial": trial,
+            "seed": seed,
+            "policy": policy,
+            "model": model,
+            "sampling": sampling,
+            "parent": parent_id,
+            "pivot": pivot_turn,
+            "settings": settings or {},
+        }
+    )
+
+
+def trajectory_id(slot: str, attempt: int) -> str:
+    """Hash of a slot and the number of the try at it."""
+    return content_hash([slot, attempt])

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
+from synth.schemas.canonical import StrictRecord
 from synth.schemas.errors import ConfigError
-from synth.schemas.strict_record import StrictRecord
 
 Scalar = str | int | float | bool | None
 Facts = Mapping[str, Scalar]

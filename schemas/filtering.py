@@ -1,17 +1,39 @@
-"""A filter: a function from a trajectory, from the trials of a task, or from a corpus, to verdicts;
-what it measures is kept apart.
+"""A filter: a function from a trajectory, from the trials of a task, or from a corpus, to verdicts,
+which each dataset kind honours or not; what it measures is kept apart.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Concatenate, Literal, ParamSpec
 
 import msgspec
 from pydantic import BaseModel, ConfigDict
 
+from synth.schemas.canonical import StrictRecord
 from synth.schemas.environment import OpenEnv
 from synth.schemas.task import Task
+from synth.schemas.text.settings import given, keyword_settings
 from synth.schemas.trajectory import Trajectory
-from synth.schemas.verdict import Verdict
+
+UNVERIFIED = "unverified"
+"""The reason of a decision that a judge would have to make, and none has made."""
+JUDGED = "judged"
+"""In the detail of a verdict that rests on a model: how far that one agrees with what is known."""
+
+
+class Verdict(StrictRecord, frozen=True):
+    """Keep, drop or undefined (None); `reason` is a short stable name that becomes a counter.
+
+    `detail` is for people. `masks`: turns that carry no loss where it takes a row as a recovery.
+    `judged`: of a stored one that rests on a model, what `detail` says of that one's agreement.
+    """
+
+    keep: bool | None
+    reason: str
+    score: float | None = None
+    detail: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    masks: Mapping[int, str] = msgspec.field(default_factory=dict)
+    judged: str | None = None
+
 
 Scope = Literal["trajectory", "task", "corpus"]
 
@@ -25,8 +47,9 @@ class FilterSettings(BaseModel):
 class Measure(msgspec.Struct, frozen=True):
     """A number about a trajectory, or about one of its turns; None = undefined.
 
-    `about` says what stands behind it, or why there is none: a struct (`synth.schemas.measures`),
-    which the filter gets back when its measures are read again, or a mapping for people alone.
+    `about` says what stands behind it, or why there is none: a struct
+    (`synth.schemas.evidence.measures`), which the filter gets back when its measures are read
+    again, or a mapping for people alone.
     """
 
     metric: str
@@ -99,3 +122,31 @@ class Filter(msgspec.Struct, frozen=True):
     roles: Callable[[Any], Sequence[str]] = lambda settings: ()
     optional_roles: Callable[[Any], Sequence[str]] = lambda settings: ()
     opens: bool = False
+
+
+P = ParamSpec("P")
+Judging = Callable[Concatenate[Case, P], Awaitable[Verdict]]
+
+
+def filter(*, version: int = 1, opens: bool = False) -> Callable[[Judging[P]], Filter]:
+    """Makes `async def short(case: Case, *, longest: int = 20) -> Verdict` a filter, in a flow
+    `package.module:short`.
+
+    Keyword parameters are its settings, each with an annotation; those without a default must be
+    given. Raise `version` where the function decides otherwise than before: it then judges
+    everything anew. `opens`: it opens environments (`case.open_env`). Raises `ConfigError` for a
+    function that cannot be one.
+    """
+
+    def made(function: Judging[P]) -> Filter:
+        config = keyword_settings(function, "filter", "case")
+        return Filter(config=config, judge=_judging(function), version=version, opens=opens)
+
+    return made
+
+
+def _judging(function: Callable[..., Awaitable[Verdict]]) -> Callable[..., Awaitable[Verdict]]:
+    async def judge(case: Case, settings: BaseModel) -> Verdict:
+        return await function(case, **given(settings))
+
+    return judge

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from synth.schemas.strict_record import StrictRecord
+from synth.schemas.canonical import StrictRecord
 from synth.schemas.trajectory import TokenId, ToolCall, ToolSchema, Usage
 
 Message = dict[str, Any]

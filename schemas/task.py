@@ -6,9 +6,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from synth.schemas.canonical import canonical_json, content_hash
+from synth.schemas.canonical import StrictRecord, canonical_json, content_hash
 from synth.schemas.check import Check, Require
-from synth.schemas.strict_record import StrictRecord
 from synth.schemas.trajectory import ToolCall
 
 

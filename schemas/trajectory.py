@@ -10,9 +10,9 @@ from typing import Annotated, Any
 
 import msgspec
 
+from synth.schemas.canonical import StrictRecord
 from synth.schemas.check import CheckResult
 from synth.schemas.outcome import Fault, Outcome, Termination, contradiction
-from synth.schemas.strict_record import StrictRecord
 
 ToolSchema = dict[str, Any]
 """A tool as the model is shown it: {"type": "function", "function": {"name", "description",

@@ -88,19 +88,22 @@ from synth.schemas.errors import ConfigError as ConfigError
 from synth.schemas.errors import DamagedError as DamagedError
 from synth.schemas.errors import SynthError as SynthError
 from synth.schemas.errors import UnboundError as UnboundError
-from synth.schemas.filter_function import filter as filter
+from synth.schemas.evidence.labels import AttributionLabel as AttributionLabel
+from synth.schemas.evidence.labels import Counts as Counts
+from synth.schemas.evidence.labels import Evidence as Evidence
+from synth.schemas.evidence.labels import Label as Label
+from synth.schemas.evidence.labels import RetryLabel as RetryLabel
+from synth.schemas.evidence.labels import StepLabel as StepLabel
+from synth.schemas.evidence.pairs import PairLabel as PairLabel
+from synth.schemas.evidence.release import Release as Release
 from synth.schemas.filtering import Case as Case
 from synth.schemas.filtering import Cases as Cases
 from synth.schemas.filtering import Filter as Filter
 from synth.schemas.filtering import FilterResult as FilterResult
 from synth.schemas.filtering import Measure as Measure
+from synth.schemas.filtering import Verdict as Verdict
+from synth.schemas.filtering import filter as filter
 from synth.schemas.flow import Flow as Flow
-from synth.schemas.labels import AttributionLabel as AttributionLabel
-from synth.schemas.labels import Counts as Counts
-from synth.schemas.labels import Evidence as Evidence
-from synth.schemas.labels import Label as Label
-from synth.schemas.labels import RetryLabel as RetryLabel
-from synth.schemas.labels import StepLabel as StepLabel
 from synth.schemas.model import ChatModel as ChatModel
 from synth.schemas.model import Completion as Completion
 from synth.schemas.model import ModelError as ModelError
@@ -109,12 +112,10 @@ from synth.schemas.model import ScoringModel as ScoringModel
 from synth.schemas.outcome import Fault as Fault
 from synth.schemas.outcome import Outcome as Outcome
 from synth.schemas.outcome import Termination as Termination
-from synth.schemas.pairs import PairLabel as PairLabel
 from synth.schemas.policy import Act as Act
 from synth.schemas.policy import Policy as Policy
 from synth.schemas.policy import PolicySpec as PolicySpec
 from synth.schemas.policy import View as View
-from synth.schemas.release import Release as Release
 from synth.schemas.reverse import Draft as Draft
 from synth.schemas.reverse import NoGoal as NoGoal
 from synth.schemas.reverse import Window as Window
@@ -124,7 +125,6 @@ from synth.schemas.trajectory import Source as Source
 from synth.schemas.trajectory import ToolCall as ToolCall
 from synth.schemas.trajectory import Trajectory as Trajectory
 from synth.schemas.trajectory import Turn as Turn
-from synth.schemas.verdict import Verdict as Verdict
 from synth.text.transcript.divergence import Divergence as Divergence
 
 __all__: list[str]

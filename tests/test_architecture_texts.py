@@ -7,7 +7,7 @@ import synth
 from benchmarks.house import sources, top_of
 from tests.product_files import ROOT, parsed
 
-ESCAPING = "schemas/printing.py"
+ESCAPING = "schemas/text/printing.py"
 
 
 TO_PEOPLE = (
@@ -24,7 +24,7 @@ TO_PEOPLE = (
 
 
 TO_FILES_AND_MODELS = {
-    "schemas/conversation.py",
+    "schemas/text/conversation.py",
     "synth/exporters/exact_json.py",
     "synth/exporters/proof/rendered.py",
     "synth/text/transcript/log.py",

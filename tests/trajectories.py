@@ -5,8 +5,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from synth.schemas.canonical import trajectory_id
 from synth.schemas.check import Check, CheckResult, RowPredicate, SubVerdict
-from synth.schemas.identity import trajectory_id
 from synth.schemas.outcome import Fault, Outcome, Termination
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn, Usage

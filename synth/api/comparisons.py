@@ -96,7 +96,7 @@ def explain_nodes(ledger: Ledger | Path | str, one: str, other: str) -> list[str
 
 def _merges(ledger: StoredLedger, identity: str, turn: int) -> list[str]:
     from synth.ledger.typed import read
-    from synth.schemas.measures import Merged
+    from synth.schemas.evidence.measures import Merged
 
     return [
         f"semantic: {identity}:{turn} is in node {row.about.node} with "

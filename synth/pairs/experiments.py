@@ -1,8 +1,8 @@
 """The tests of acts that a ledger holds: accepted or not, with counts, in the order in which their
 trials lie there; and what students make of injected turns.
 
-One struct for all of them: the labels of stages (`synth.schemas.labels`) as far as pairs, KTO rows
-and steps read them, with a default for what a metric does not have.
+One struct for all of them: the labels of stages (`synth.schemas.evidence.labels`) as far as pairs,
+KTO rows and steps read them, with a default for what a metric does not have.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -8,7 +8,7 @@ from typing import Any, Concatenate, ParamSpec
 from pydantic import BaseModel
 
 from synth.schemas import Act, AgentTurn, Authorship, Policy, PolicySpec, View, strictly
-from synth.schemas.keyword_settings import given, keyword_settings
+from synth.schemas.text.settings import given, keyword_settings
 
 P = ParamSpec("P")
 Deciding = Callable[Concatenate[View, P], Awaitable[AgentTurn]]

@@ -169,7 +169,7 @@ def _check_tools(tools: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _keeps_to(violation: Violation | None, what: str) -> None:
-    """Raises `FaultError` where a rule of `synth.schemas.protocol` is broken."""
+    """Raises `FaultError` where a rule of `synth.schemas.environment` is broken."""
     if violation is not None:
         broken = f"{violation.rule}): {violation.what}"
         raise _wrong(what, f"an answer that breaks the protocol ({broken}")

@@ -194,7 +194,7 @@ def test_a_skill_text_that_a_model_wrote_is_taken_as_rows_are(
 def test_a_token_that_an_importer_puts_together_from_parts_of_a_message_is_found(
     tmp_path: Path,
 ) -> None:
-    from synth.schemas.conversation import from_messages
+    from synth.schemas.text.conversation import from_messages
 
     parts = [{"type": "text", "text": "a <|im_"}, {"type": "text", "text": "start|> b"}]
     read = from_messages(

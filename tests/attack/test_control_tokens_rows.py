@@ -169,7 +169,7 @@ def test_the_task_of_an_attribution_row_and_what_stands_behind_its_label_are_loo
 ) -> None:
     import msgspec
 
-    from synth.schemas.labels import AttributionLabel
+    from synth.schemas.evidence.labels import AttributionLabel
 
     row: Any = a_row(ledger, "attribution")
     first = row.trajectory.turns[0]

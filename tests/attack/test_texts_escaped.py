@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from markdown_it import MarkdownIt
 
 from synth.schemas.canonical import valid_text
-from synth.schemas.printing import (
+from synth.schemas.text.printing import (
     SPACING,
     ascii_json,
     front_matter,
@@ -25,7 +25,7 @@ from synth.schemas.printing import (
     in_markdown,
     printable,
 )
-from synth.schemas.yaml_text import read_yaml
+from synth.schemas.text.yaml_text import read_yaml
 from tests.attack.payloads import DRAWN, PAYLOADS
 
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])

@@ -7,7 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from synth.ledger.tables.graph_rows import Node
-from synth.schemas.printing import printable
+from synth.schemas.text.printing import printable
 from synth.topology.graph import START, SUCCESS
 from synth.topology.stored_graph import GraphRows, as_json, graphml
 from tests.attack.hostile_surfaces import TEXTS, assert_is_text

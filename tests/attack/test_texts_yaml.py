@@ -11,7 +11,7 @@ from hypothesis import strategies as some
 from synth.filters.rubric.rubric import read_rubric
 from synth.flows.resolve import resolve
 from synth.schemas.errors import ConfigError, FlowError
-from synth.schemas.yaml_text import read_yaml
+from synth.schemas.text.yaml_text import read_yaml
 from tests.flow_files import read_flow
 
 SURPRISES = [

@@ -7,10 +7,9 @@ from typing import Any
 import msgspec
 
 from synth.envs.echo import WORLD
-from synth.schemas.filtering import Case, Cases, Filter
+from synth.schemas.filtering import Case, Cases, Filter, Verdict
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Observation, Source, Trajectory, Turn
-from synth.schemas.verdict import Verdict
 from tests.trajectories import make_trajectory
 
 

@@ -11,9 +11,8 @@ import pytest
 
 from synth.envs.echo import WORLD
 from synth.filters.provenance import ProvenanceConfig, justified, measure
-from synth.schemas.filtering import Case
+from synth.schemas.filtering import Case, Verdict
 from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
-from synth.schemas.verdict import Verdict
 from tests.trajectories import make_trajectory
 
 TOOLS = tuple(

@@ -12,10 +12,9 @@ from synth.filters.reexecuted import ReexecutedConfig, reexecuted
 from synth.ledger import StoredLedger
 from synth.schemas.environment import Env
 from synth.schemas.errors import ConfigError
-from synth.schemas.filtering import Case
+from synth.schemas.filtering import Case, Verdict
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
-from synth.schemas.verdict import Verdict
 from tests.flow_files import echo_flow, run_flow
 
 pytestmark = pytest.mark.slow

@@ -7,9 +7,8 @@ import pytest
 from synth.envs.echo import WORLD
 from synth.filters.solved import solved
 from synth.schemas.check import CheckResult
-from synth.schemas.filtering import Case
+from synth.schemas.filtering import Case, Verdict
 from synth.schemas.outcome import Outcome, Termination
-from synth.schemas.verdict import Verdict
 from tests.trajectories import make_trajectory
 
 

@@ -18,10 +18,9 @@ from synth.filters.efficiency import (
 from synth.filters.efficiency import measure as measure_efficiency
 from synth.filters.waste import WasteConfig, measure, waste
 from synth.schemas.check import CheckResult, SubVerdict
-from synth.schemas.filtering import Case
+from synth.schemas.filtering import Case, Verdict
 from synth.schemas.outcome import Outcome, Termination
 from synth.schemas.trajectory import Observation, ToolCall, Trajectory, Turn, Usage
-from synth.schemas.verdict import Verdict
 from tests.trajectories import make_trajectory
 
 FAILED = {"outcome": Outcome.FAILURE, "termination": Termination.AGENT_STOP, "reward": 0.0}

@@ -73,7 +73,7 @@ def test_a_part_of_ones_own_needs_no_registration(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my_filters.py").write_text(
         "from pydantic import BaseModel\nfrom synth.schemas.filtering import Filter\nfrom "
-        "synth.schemas.verdict import Verdict\n"
+        "synth.schemas.filtering import Verdict\n"
         "class Config(BaseModel):\n    longest: int = 3\n"
         "async def short(case, config):\n"
         "    return Verdict(len(case.trajectory.turns) <= config.longest, 'length')\n"

@@ -5,9 +5,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from synth.schemas.conversation import Conversation, from_messages
 from synth.schemas.model import Message
 from synth.schemas.outcome import Outcome, Termination
+from synth.schemas.text.conversation import Conversation, from_messages
 from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)

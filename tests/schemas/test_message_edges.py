@@ -1,7 +1,7 @@
 """Messages at the edges: results without a call, several agents, legacy calls, lone surrogates, greetings."""
 
-from synth.schemas.conversation import from_messages
-from synth.schemas.messages import to_messages
+from synth.schemas.text.conversation import from_messages
+from synth.schemas.text.messages import to_messages
 from synth.schemas.trajectory import Observation, Source, ToolCall, Turn
 from tests.schemas.conversations import read_one, trajectory
 

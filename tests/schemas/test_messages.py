@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synth.schemas.conversation import from_messages
 from synth.schemas.environment import Opening
-from synth.schemas.messages import greeting_turn, to_messages, view_messages
 from synth.schemas.model import Message
+from synth.schemas.text.conversation import from_messages
+from synth.schemas.text.messages import greeting_turn, to_messages, view_messages
 from synth.schemas.trajectory import Observation, SampledBy, Source, Turn
 from tests.schemas.conversations import (
     arguments,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synth.schemas.conversation import from_messages
+from synth.schemas.text.conversation import from_messages
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 json_value = st.recursive(

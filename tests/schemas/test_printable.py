@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synth.schemas.printing import SPACING, printable
+from synth.schemas.text.printing import SPACING, printable
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any, Literal
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from synth.schemas.settings_error import explain
+from synth.schemas.text.settings import explain
 
 
 class Price(BaseModel):

@@ -3,7 +3,7 @@
 from synth.engine.study.arms import Unit
 from synth.engine.study.effects.effect import Effect
 from synth.rollout.start import BranchPoint
-from synth.schemas.labels import StepLabel
+from synth.schemas.evidence.labels import StepLabel
 from tests.trajectories import make_trajectory
 
 

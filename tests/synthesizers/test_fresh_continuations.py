@@ -11,7 +11,7 @@ import pytest
 from synth.engine.study.arms import Unit
 from synth.engine.study.effects.effect import Effect
 from synth.rollout.start import BranchPoint, ForcedAct
-from synth.schemas.labels import UNSET, StepLabel
+from synth.schemas.evidence.labels import UNSET, StepLabel
 from synth.schemas.policy import Act
 from tests.synthesizers.effect_bench import Bench
 from tests.synthesizers.fork_world import dice, take

@@ -11,8 +11,8 @@ from benchmarks.gates.dice import NAME, POLICY, STUDY
 from synth.ledger import StoredLedger
 from synth.ledger.typed import labels
 from synth.pairs import KtoReport, LabelSettings, kto_labels
+from synth.schemas.evidence.labels import StepLabel, given
 from synth.schemas.flow import Flow
-from synth.schemas.labels import StepLabel, given
 from tests.flow_files import run_flow
 
 pytestmark = pytest.mark.slow

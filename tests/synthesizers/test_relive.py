@@ -19,9 +19,9 @@ from synth.flows.proposal.confirming import confirming
 from synth.ledger.ledger import StageRef, StoredLedger
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow
-from synth.schemas.messages import to_messages
 from synth.schemas.outcome import Fault, Outcome, Termination
 from synth.schemas.task import Origin, Task
+from synth.schemas.text.messages import to_messages
 from synth.schemas.trajectory import (
     Observation,
     SampledBy,

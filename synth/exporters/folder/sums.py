@@ -78,7 +78,7 @@ def leads_out(path: str) -> bool:
 
 
 def _configs(storage: Storage) -> list[dict[str, Any]]:
-    from synth.schemas.yaml_text import read_yaml
+    from synth.schemas.text.yaml_text import read_yaml
 
     if storage.size(CARD) is None:
         return []

@@ -14,8 +14,8 @@ import pytest
 from synth.branching import replay
 from synth.importers.load import entries_of
 from synth.importers.records import Imported, ImportSettings
-from synth.schemas.messages import to_messages
 from synth.schemas.task import Task
+from synth.schemas.text.messages import to_messages
 from synth.schemas.trajectory import Trajectory
 from tests.envs.tau2.installed import SPEC, WORLD, solution, task_named
 

@@ -7,9 +7,9 @@ import pytest
 
 from synth.schemas.environment import AgentTurn
 from synth.schemas.errors import ConfigError
+from synth.schemas.policy import OPEN_LINE
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Source, ToolCall
-from synth.schemas.user import OPEN_LINE
 from tests.envs.tau2.installed import (
     DOMAINS,
     WORLD,

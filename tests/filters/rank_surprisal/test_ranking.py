@@ -9,7 +9,7 @@ from synth.filters.rank_surprisal.ratio import Sums
 from synth.filters.rank_surprisal.sources import ScoredRow, ranking
 from synth.filters.rank_surprisal.student_card import trained_on
 from synth.filters.rank_surprisal.within_task import TIE, RankedTrial, selected
-from synth.schemas.verdict import Verdict
+from synth.schemas.filtering import Verdict
 from synth.stats.ranks import spearman
 
 

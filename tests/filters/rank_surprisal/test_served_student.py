@@ -18,7 +18,7 @@ from synth.ledger.log.manifest import StageLine
 from synth.ledger.views import connect
 from synth.schemas.errors import SynthError
 from synth.schemas.flow import Flow
-from synth.schemas.messages import to_messages
+from synth.schemas.text.messages import to_messages
 from synth.schemas.trajectory import Authorship, Trajectory
 from tests.synth.models.chat_server import ChatServer
 from tests.synth.models.chat_tokens import logprob, rank, written

@@ -16,9 +16,8 @@ from synth.envs.echo import WORLD
 from synth.filters.signals import patterns
 from synth.filters.signals.signals import NAMES, SignalsConfig, found_in, measure, signals
 from synth.importers.records import Imported
-from synth.schemas.filtering import Case
+from synth.schemas.filtering import Case, Verdict
 from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
-from synth.schemas.verdict import Verdict
 from tests.filters.signals.plain import plain_signals
 from tests.synth.importers.imports import imported
 from tests.trajectories import make_trajectory

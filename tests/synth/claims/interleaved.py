@@ -20,7 +20,7 @@ from synth.claims import Leases
 from synth.claims.slots import ClaimedSlots, PeerClaims, still_open
 from synth.ledger import StageRef, StoredLedger
 from synth.ledger.log.fencing import FENCE
-from synth.schemas.stage import PlannedSlot
+from synth.schemas.flow import PlannedSlot
 from synth.schemas.trajectory import Trajectory
 from tests.trajectories import make_trajectory
 

@@ -9,7 +9,7 @@ from synth.claims import Lease, Leases
 from synth.claims.slots import ClaimedSlots, PeerClaims
 from synth.ledger import StageRef, StoredLedger
 from synth.ledger.log.fencing import FENCE
-from synth.schemas.stage import PlannedSlot
+from synth.schemas.flow import PlannedSlot
 from tests.trajectories import make_trajectory
 
 REF = StageRef("rollout", "key1")

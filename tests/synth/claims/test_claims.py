@@ -11,7 +11,7 @@ from synth.claims import Lease
 from synth.claims.claims import Claim, WorkerRecord, clear_leases
 from synth.claims.workers import heartbeats
 from synth.ledger.storage import Storage
-from synth.schemas.stage import Plan
+from synth.schemas.flow import Plan
 from tests.synth.claims.machines import TERM_S, Worker
 
 

@@ -14,7 +14,7 @@ from synth.ledger import StoredLedger
 from synth.ledger.log import manifest
 from synth.ledger.log.lost_shards import lost_lines
 from synth.ledger.log.manifest import FenceLine, ShardLine
-from synth.schemas.stage import PlannedSlot
+from synth.schemas.flow import PlannedSlot
 from synth.schemas.trajectory import Trajectory
 from tests.synth.claims.interleaved import REF, interleaved
 from tests.trajectories import make_trajectory

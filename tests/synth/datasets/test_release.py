@@ -21,11 +21,11 @@ from synth.datasets.release import (
     Lineage,
     may_leave,
 )
+from synth.schemas.evidence.release import Release
+from synth.schemas.filtering import UNVERIFIED, Verdict
 from synth.schemas.outcome import Fault, Outcome, Termination
-from synth.schemas.release import Release
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Authorship
-from synth.schemas.verdict import UNVERIFIED, Verdict
 from tests.trajectories import make_trajectory
 
 FAULT = {

@@ -15,9 +15,8 @@ from synth.flows.curate import curate
 from synth.flows.synthesize import synthesize
 from synth.ledger.views import connect
 from synth.schemas.errors import FlowError
-from synth.schemas.filtering import Case, Cases, Filter, Measure
+from synth.schemas.filtering import Case, Cases, Filter, Measure, Verdict
 from synth.schemas.flow import Flow
-from synth.schemas.verdict import Verdict
 
 pytestmark = pytest.mark.slow
 TAKEN: list[str] = []

@@ -10,10 +10,10 @@ from synth.exporters.kind import RowSettings, Spelling, as_key
 from synth.exporters.kinds.sft import SFT, sft_rows
 from synth.exporters.kinds.sft_rows import SftRow
 from synth.exporters.tally import ExportCounts
-from synth.schemas.messages import to_messages
+from synth.schemas.filtering import Verdict
 from synth.schemas.outcome import Outcome, Termination
+from synth.schemas.text.messages import to_messages
 from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
-from synth.schemas.verdict import Verdict
 
 FIND = {
     "type": "function",

@@ -23,7 +23,7 @@ from synth.exporters.registry import form_of
 from synth.exporters.tally import ExportCounts
 from synth.pairs import preference_pairs
 from synth.schemas.errors import ConfigError
-from synth.schemas.messages import ENVIRONMENT_NAME
+from synth.schemas.text.messages import ENVIRONMENT_NAME
 from synth.schemas.trajectory import Observation, Source, Turn
 from tests.flow_files import echo_flow, run_flow
 from tests.synth.exporters.solved import trajectory

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings
+from synth.schemas.filtering import Verdict
 from synth.schemas.trajectory import Observation, SampledBy, Source, Trajectory, Turn
-from synth.schemas.verdict import Verdict
 from tests.synth.exporters.solved import (
     FIND,
     SHIP,

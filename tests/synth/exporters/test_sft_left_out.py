@@ -10,9 +10,9 @@ from pydantic import ValidationError
 from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings, as_flag
 from synth.schemas.errors import ConfigError
+from synth.schemas.filtering import Verdict
 from synth.schemas.outcome import Fault, Outcome, Termination
 from synth.schemas.trajectory import Authorship, Trajectory, Turn
-from synth.schemas.verdict import Verdict
 from tests.synth.exporters.solved import call, export, export_sft, load, result, trajectory
 
 Pairs = list[tuple[Trajectory, Mapping[str, Verdict]]]

@@ -13,8 +13,8 @@ from synth.exporters.export import ExportReport
 from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings, as_flag, as_key
 from synth.exporters.registry import form_of, kind_of
+from synth.schemas.filtering import Verdict
 from synth.schemas.trajectory import Authorship, Observation, Source, Trajectory, Turn
-from synth.schemas.verdict import Verdict
 from synth.selection.candidates import loss_characters
 from tests.synth.exporters.solved import call, export_sft, result, trajectory
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from synth.schemas.errors import ConfigError
-from synth.schemas.messages import GREETING_MASK
+from synth.schemas.text.messages import GREETING_MASK
 from synth.schemas.trajectory import Observation, SampledBy, Source, Trajectory, Turn
 from tests.synth.exporters.solved import call, export, result, trajectory
 

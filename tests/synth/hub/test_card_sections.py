@@ -10,7 +10,7 @@ import pytest
 from synth.hub.row_facts import RowFacts
 from synth.ledger import StageRef, StoredLedger
 from synth.ledger.log.manifest import StageLine
-from synth.schemas.printing import in_cell
+from synth.schemas.text.printing import in_cell
 from synth.schemas.trajectory import Usage
 from tests.synth.hub.sections import section
 from tests.trajectories import make_fault, make_trajectory

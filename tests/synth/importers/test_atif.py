@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from synth.schemas.messages import to_messages
+from synth.schemas.text.messages import to_messages
 from synth.schemas.trajectory import Source, Usage
 from tests.synth.importers.imports import read_document
 

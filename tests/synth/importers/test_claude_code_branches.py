@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from synth.importers.records import Imported, Rejection
-from synth.schemas.messages import to_messages
 from synth.schemas.outcome import Fault
+from synth.schemas.text.messages import to_messages
 from synth.schemas.trajectory import SampledBy
 from tests.synth.importers.claude_code_lines import line, text
 from tests.synth.importers.claude_code_session import SESSION, result

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from synth.importers.records import Imported, Rejection
-from synth.schemas.messages import to_messages
 from synth.schemas.outcome import Fault, Termination
+from synth.schemas.text.messages import to_messages
 from synth.schemas.trajectory import Usage
 from tests.synth.importers.imports import DATA, imported, needs_real_data, read, read_document
 from tests.synth.importers.inspect_samples import ANSWER, TOOL, log, sample

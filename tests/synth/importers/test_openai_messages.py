@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from synth.importers.records import Imported, ImportSettings, Rejection
-from synth.schemas.messages import to_messages
+from synth.schemas.text.messages import to_messages
 from tests.synth.importers.imports import imported
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": '{"q": "ß"}'}}

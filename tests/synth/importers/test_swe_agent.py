@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from synth.importers.records import Imported, Rejection
-from synth.schemas.messages import to_messages
 from synth.schemas.outcome import Fault, Termination
+from synth.schemas.text.messages import to_messages
 from synth.schemas.trajectory import Observation, Source
 from tests.synth.importers.imports import DATA, imported, needs_real_data, read, read_document
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from synth.importers.records import Imported, ImportSettings, Rejection
-from synth.schemas.messages import GREETING_MASK
 from synth.schemas.outcome import Fault, Outcome
+from synth.schemas.text.messages import GREETING_MASK
 from tests.synth.importers.imports import imported
 
 INFO = {

@@ -8,7 +8,7 @@ from synth.ledger import StageRef, StoredLedger
 from synth.ledger.decisions import by_filter, decision_order, with_decisions
 from synth.ledger.ledger import Decision
 from synth.ledger.log.manifest import StageLine
-from synth.schemas.verdict import Verdict
+from synth.schemas.filtering import Verdict
 from synth.set_aside import SetAside
 from tests.trajectories import make_trajectory
 

@@ -17,7 +17,7 @@ from synth.ledger.ledger import Score, StageRef, StoredLedger
 from synth.ledger.log.manifest import StageLine
 from synth.ledger.typed import committed, labels, read
 from synth.ledger.views import connect
-from synth.schemas.labels import AttributionLabel, RetryLabel, StepLabel, StepValue
+from synth.schemas.evidence.labels import AttributionLabel, RetryLabel, StepLabel, StepValue
 
 RECORDED = Path(__file__).with_name("run_before_labels.tar.xz")
 REF = StageRef("critical_step", "key")

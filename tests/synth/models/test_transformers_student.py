@@ -22,7 +22,7 @@ from synth.ledger.log.manifest import StageLine
 from synth.ledger.views import connect
 from synth.schemas.errors import ConfigError, SynthError
 from synth.schemas.flow import Flow
-from synth.schemas.messages import to_messages
+from synth.schemas.text.messages import to_messages
 from synth.schemas.trajectory import Authorship, Trajectory
 from tests.random_model import TEMPLATE
 

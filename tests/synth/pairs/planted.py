@@ -8,7 +8,7 @@ import msgspec
 
 from synth.ledger.ledger import Decision, Score, StageRef, StoredLedger
 from synth.ledger.log.manifest import StageLine
-from synth.schemas.identity import trajectory_id
+from synth.schemas.canonical import trajectory_id
 from synth.schemas.outcome import Outcome
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn

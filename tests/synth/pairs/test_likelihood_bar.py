@@ -8,7 +8,7 @@ import pytest
 from synth.ledger.ledger import Score
 from synth.pairs import PairReport, PairSettings, preference_pairs
 from synth.pairs.experiments import Surprisals, bar
-from synth.schemas.pairs import PairFamily
+from synth.schemas.evidence.pairs import PairFamily
 from tests.synth.pairs.planted import accepted, act, planted, run
 
 TWIN = run("twin", act(0), act(1, "take"), solved=True)

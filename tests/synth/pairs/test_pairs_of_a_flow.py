@@ -17,9 +17,9 @@ from synth.pairs import (
     preference_pairs,
     step_labels,
 )
+from synth.schemas.evidence.pairs import Tier
 from synth.schemas.flow import Flow
 from synth.schemas.outcome import Outcome
-from synth.schemas.pairs import Tier
 from synth.text.transcript.acts import act_digest
 from tests.flow_files import run_flow
 from tests.synthesizers.fork_flows import fork_flow

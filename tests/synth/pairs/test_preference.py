@@ -10,7 +10,7 @@ import pytest
 
 from synth.ledger.ledger import Score
 from synth.pairs import PairReport, PairSettings, preference_pairs
-from synth.schemas.pairs import PairFamily
+from synth.schemas.evidence.pairs import PairFamily
 from synth.schemas.trajectory import Observation, Trajectory
 from tests.synth.pairs.planted import STUDENT, accepted, act, fork, planted, run
 

@@ -9,7 +9,7 @@ import pytest
 from synth.ledger.ledger import Decision, Score
 from synth.ledger.log.manifest import StageLine
 from synth.pairs import PairReport, PairSettings, preference_pairs
-from synth.schemas.pairs import PairFamily
+from synth.schemas.evidence.pairs import PairFamily
 from synth.schemas.trajectory import Authorship, SampledBy, Trajectory
 from synth.text.transcript.acts import act_digest
 from tests.synth.pairs.planted import accepted, act, fork, planted, run

@@ -10,7 +10,7 @@ from synth.ledger.ledger import Score
 from synth.pairs import LabelSettings, StepReport, step_labels
 from synth.pairs.step_labels import BlamedStep, blamed
 from synth.schemas.check import CheckResult, SubVerdict
-from synth.schemas.pairs import Tier
+from synth.schemas.evidence.pairs import Tier
 from synth.schemas.trajectory import Observation, SampledBy, Trajectory
 from tests.synth.pairs.planted import accepted, act, fork, planted, run, valued
 

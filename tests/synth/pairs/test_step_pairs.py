@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from synth.pairs import LabelSettings, StepReport, paired_steps
 from synth.pairs.step_pairs import HardLabel, given_away, paired
 from synth.schemas.check import CheckResult, SubVerdict
-from synth.schemas.pairs import Tier
+from synth.schemas.evidence.pairs import Tier
 from synth.schemas.trajectory import Trajectory
 from tests.synth.pairs.planted import accepted, act, fork, planted, run, valued
 

@@ -16,10 +16,9 @@ from synth.policies.scripted import expert_policy
 from synth.rollout.episode import EpisodeSpec
 from synth.rollout.limits import Limits
 from synth.rollout.slots import run_slots
-from synth.schemas.policy import PolicySpec
+from synth.schemas.policy import PolicySpec, User
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory, Turn
-from synth.schemas.user import User
 
 TASKS: tuple[Task, ...] = tuple(WORLD.make_tasks({"transient_rate": 0}, 31, 6))
 EXPERT = expert_policy({}, model_name=None, sampling={})

@@ -12,9 +12,9 @@ from synth.envs.world import EnvEntry
 from synth.schemas.check import Check, CheckResult, RowPredicate
 from synth.schemas.environment import AgentTurn, EnvSpec, Opening, Response
 from synth.schemas.model import Completion, Message
+from synth.schemas.policy import OPEN_LINE
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Deviation, Observation, Source, Trajectory, Turn, Wording
-from synth.schemas.user import OPEN_LINE
 
 NAME = "tests.synth.rollout.free_talk:WORLD"
 GREETING, BYE = "Hello?", "BYE"

@@ -20,10 +20,10 @@ from synth.rollout.resumption import Resumption
 from synth.rollout.slots import run_slots
 from synth.rollout.user_lines import UserSimulator
 from synth.schemas.environment import AgentTurn, Response
-from synth.schemas.messages import to_messages
 from synth.schemas.model import Completion
 from synth.schemas.outcome import Fault, Outcome, Termination
-from synth.schemas.policy import Act, Episode, Policy, PolicySpec, View
+from synth.schemas.policy import OPEN_LINE, Act, Episode, Policy, PolicySpec, User, View
+from synth.schemas.text.messages import to_messages
 from synth.schemas.trajectory import (
     Authorship,
     Observation,
@@ -33,7 +33,6 @@ from synth.schemas.trajectory import (
     Trajectory,
     Turn,
 )
-from synth.schemas.user import OPEN_LINE, User
 from tests.synth.models.chat_server import ChatServer
 from tests.synth.models.user_brains import said
 from tests.synth.rollout.free_talk import BYE, Bar, Guest, task

@@ -12,7 +12,7 @@ from synth.envs.storefront import WORLD
 from synth.filters.reexecuted import ReexecutedConfig, reexecuted
 from synth.ledger.storage.journal import JournaledReply, recorded
 from synth.schemas.filtering import Case
-from synth.schemas.messages import to_messages
+from synth.schemas.text.messages import to_messages
 from synth.schemas.trajectory import Trajectory, Turn, Usage
 from tests.synth.canonical_content import canonical_content
 from tests.synth.models.chat_mishaps import Mishap

@@ -14,7 +14,7 @@ from synth.ledger.ledger import Score, StageRef
 from synth.ledger.log.manifest import StageLine
 from synth.ledger.typed import committed
 from synth.ledger.views import connect
-from synth.schemas.labels import AttributionLabel
+from synth.schemas.evidence.labels import AttributionLabel
 from synth.synthesizers.failures.records import TESTS, Judged, ended, labels
 
 REF = StageRef("failure_injection", "key")

@@ -8,8 +8,8 @@ import pytest
 
 from synth.ledger.ledger import StoredLedger
 from synth.ledger.views import connect
-from synth.schemas.messages import to_messages
 from synth.schemas.outcome import Outcome
+from synth.schemas.text.messages import to_messages
 from synth.synthesizers.reflection.chain_rows import CHAIN, REFLECTION
 from synth.synthesizers.reflection.guidance import guided_messages
 from tests.flow_files import run_flow

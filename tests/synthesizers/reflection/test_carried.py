@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from synth.schemas.labels import Memo
+from synth.schemas.evidence.labels import Memo
 from synth.stats.pdi import CarriedMemo
 from synth.synthesizers.reflect_retry import ReflectRetry
 from synth.synthesizers.reflection.guidance import memory_scores, memory_text

@@ -6,7 +6,7 @@ import json
 
 import msgspec
 
-from synth.schemas.messages import GREETING_MASK, to_messages
+from synth.schemas.text.messages import GREETING_MASK, to_messages
 from synth.schemas.trajectory import Observation, SampledBy, Source, Turn
 from synth.synthesizers.reflection.guidance import guidance_text, guided_messages
 from synth.synthesizers.reflection.reflection import reflection_messages

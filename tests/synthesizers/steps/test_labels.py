@@ -5,7 +5,7 @@ import pytest
 from synth.engine.funnel import funnel_markdown
 from synth.engine.study.step_tests import LABEL, StoredTest
 from synth.engine.study.step_tests import TestSummary as Summary
-from synth.schemas.labels import StepLabel
+from synth.schemas.evidence.labels import StepLabel
 
 
 def row(subject: str, value: float | None, label: StepLabel) -> StoredTest:

@@ -22,7 +22,7 @@ from synth.exporters.proof.readers import imported
 from synth.exporters.proof.reading import READERS, ProofIssues, reading_findings
 from synth.exporters.registry import form_of
 from synth.schemas.check import CheckResult
-from synth.schemas.labels import AttributionLabel
+from synth.schemas.evidence.labels import AttributionLabel
 from synth.schemas.outcome import Outcome
 from synth.schemas.trajectory import Observation, SampledBy, Source, ToolCall, Turn, Usage
 from tests.synth.exporters.solved import call, result, trajectory

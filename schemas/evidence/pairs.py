@@ -7,8 +7,8 @@ that trajectory holds before it.
 
 from enum import StrEnum
 
-from synth.schemas.labels import StepRef as StepRef
-from synth.schemas.strict_record import StrictRecord
+from synth.schemas.canonical import StrictRecord
+from synth.schemas.evidence.labels import StepRef as StepRef
 from synth.schemas.trajectory import Authorship
 
 

@@ -1,11 +1,111 @@
-"""A settings model's refusal as one line in plain words: where, what it must be, which keys are
-allowed there.
+"""Settings that people wrote: taken as they stand, or read off the keyword parameters of a
+function, and refused in one line of plain words (where, what it must be, which keys are allowed).
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, get_args
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, TypeVar, get_args
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic.errors import PydanticUserError
+from pydantic_core import SchemaValidator
+
+from synth.schemas.errors import ConfigError
+
+Model = TypeVar("Model", bound=BaseModel)
+_SCALARS = frozenset({"int", "float", "bool", "str"})
+
+
+def strictly(model: type[Model], content: object) -> Model:
+    """The settings as the model has them. Raises pydantic's `ValidationError`.
+
+    Pydantic's own strictness would refuse lists for tuples and text for paths too, which YAML has
+    no other way to write.
+    """
+    found: Model = _validator(model).validate_python(content)
+    return found
+
+
+@cache
+def _validator(model: type[BaseModel]) -> SchemaValidator:
+    model.model_rebuild()
+    return SchemaValidator(
+        _strict(model.__pydantic_core_schema__), _use_prebuilt=False
+    )  # else models bring their own
+
+
+def _strict(schema: Any) -> Any:
+    """A schema in which plain values are taken from their own types only."""
+    if isinstance(schema, Mapping):
+        changed = {
+            name: _strict(part) if name != "metadata" else part for name, part in schema.items()
+        }
+        return {**changed, "strict": True} if schema.get("type") in _SCALARS else changed
+    if isinstance(schema, list | tuple):
+        return type(schema)(_strict(part) for part in schema)
+    return schema
+
+
+def given(settings: BaseModel) -> dict[str, Any]:
+    """What a function is called with: each setting by its name."""
+    return {name: getattr(settings, name) for name in type(settings).model_fields}
+
+
+def keyword_settings(function: Callable[..., Any], decorator: str, first: str) -> type[BaseModel]:
+    """The settings model of the keyword parameters of a function that `@decorator` stands over, and
+    whose first parameter is the `first`. Raises `ConfigError`.
+    """
+    where = f"@{decorator} {getattr(function, '__name__', function)}"
+    if not inspect.iscoroutinefunction(function):
+        raise ConfigError(f"{where}: write it as `async def`")
+    try:
+        what, *settings = inspect.signature(function, eval_str=True).parameters.values()
+    except ValueError as error:
+        raise ConfigError(f"{where}: takes no parameter; the first is the {first}") from error
+    except NameError as error:
+        raise ConfigError(f"{where}: an annotation cannot be read: {error}") from error
+    if what.kind not in (
+        inspect.Parameter.POSITIONAL_ONLY,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    ):
+        raise ConfigError(f"{where}: the first parameter is the {first}, `{what.name}` cannot be")
+
+    fields = {one.name: _field(where, one) for one in settings}
+    config = ConfigDict(frozen=True, extra="forbid", validate_default=True, protected_namespaces=())
+    try:
+        return create_model(
+            _name_of(function), __config__=config, __doc__=function.__doc__, **fields
+        )
+    except (PydanticUserError, NameError, TypeError) as error:
+        raise ConfigError(
+            f"{where}: its parameters make no settings: {str(error).splitlines()[0]}"
+        ) from error
+
+
+def _field(where: str, parameter: inspect.Parameter) -> Any:
+    if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+        raise ConfigError(
+            f"{where}: parameter `{parameter}` is no keyword; write the settings after `*`, each "
+            "by name"
+        )
+    if parameter.annotation is inspect.Parameter.empty:
+        raise ConfigError(
+            f"{where}: parameter `{parameter.name}` has no annotation; write for instance "
+            f"{parameter.name}: int"
+        )
+    if parameter.name.startswith("_") or hasattr(BaseModel, parameter.name):
+        raise ConfigError(
+            f"{where}: parameter `{parameter.name}` has a name that settings cannot have; choose "
+            "another"
+        )
+    default = ... if parameter.default is inspect.Parameter.empty else parameter.default
+    return (parameter.annotation, default)
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    return "".join(part.capitalize() for part in function.__name__.split("_")) + "Settings"
+
 
 _MAPPING = "must be a mapping of settings"
 _LIST = "must be a list"

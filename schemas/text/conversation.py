@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from synth.schemas.canonical import valid_text
-from synth.schemas.messages import ENVIRONMENT_NAME, GREETING_MASK, SYSTEM_NAME
+from synth.schemas.text.messages import ENVIRONMENT_NAME, GREETING_MASK, SYSTEM_NAME
 from synth.schemas.trajectory import Observation, SampledBy, Source, ToolCall, Turn
 
 

@@ -7,7 +7,7 @@ A field that is left out is not written; None is written where the type has `UNS
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from synth.schemas.labels import StepRef
+from synth.schemas.evidence.labels import StepRef
 
 
 class Faulted(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):

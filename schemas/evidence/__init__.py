@@ -1,0 +1,1 @@
+"""What stages conclude and trainers learn from, and which rows may leave."""

@@ -1,0 +1,1 @@
+"""What people and models write and are shown: settings, YAML, chat messages, foreign text."""
