@@ -21,7 +21,7 @@ from threading import Thread
 
 from benchmarks.foreign.confirmed import lines
 from synth import import_trajectories
-from synth.api.confirming import confirm
+from synth.api.curation import confirm
 from synth.envs.episode import call_turn
 from synth.envs.tau2 import SPEC, WORLD
 from synth.envs.tau2.logs import DOMAINS, redone, relived, task_of

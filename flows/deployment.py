@@ -80,8 +80,8 @@ async def register(order: Deployment, synth: Any) -> Registered:
     """Makes the deployment, or replaces the one of that name. Raises `SynthError` where the server
     refuses, or the pool is not there.
 
-    `synth`: the flow that its runs are of. Of this machine only process pools are told: their runs start in `cwd`, and look for the user's
-    own parts in `folder`.
+    `synth`: the flow that its runs are of. Of this machine only process pools are told: their runs
+    start in `cwd`, and look for the user's own parts in `folder`.
     """
     from prefect.utilities.callables import parameter_schema
 

@@ -1,6 +1,6 @@
-"""Flow runs of Prefect: what its workers run for a deployment made by `synth deploy`, a recipe under
-its engine, and what the server is told. The ledger is the truth: where the server does not answer
-the run goes on.
+"""Flow runs of Prefect: what its workers run for a deployment made by `synth deploy`, a recipe
+under its engine, and what the server is told. The ledger is the truth: where the server does not
+answer the run goes on.
 """
 
 from collections.abc import Awaitable, Callable, Mapping

@@ -1,5 +1,5 @@
-"""What a person says of a deployment: its schedule, where its firings write, what its jobs are given,
-and whom to tell.
+"""What a person says of a deployment: its schedule, where its firings write, what its jobs are
+given, and whom to tell.
 """
 
 import json

@@ -13,11 +13,15 @@ from synth.flows.bindings import Bindings, SaidByUser, private, public
 from synth.flows.flow_file import read_content
 from synth.flows.own_flow import refuse_what_a_run_says
 from synth.flows.parts import folders, validated, world
+from synth.flows.run_record import said_of_run
 from synth.keys import refuse_literals
+from synth.ledger.ledger import StoredLedger
 from synth.schemas import ConfigError, Env, EnvChoice, EnvSpec, Flow, OpenEnv, Task
 
 FILE = "environments.yaml"
 OPTION = "--env"
+Files = Mapping[str, Path | str] | Sequence[str]
+"""A file of the user's own by name of an environment, or `NAME=FILE` as on the command line."""
 
 
 def bindings_of(said: Mapping[str, SaidByUser], *, named_in: str = "") -> Bindings:
@@ -25,6 +29,18 @@ def bindings_of(said: Mapping[str, SaidByUser], *, named_in: str = "") -> Bindin
     start.
     """
     return Bindings(said, named_in=named_in, elsewhere=users_environments)
+
+
+def bindings_for(
+    ledger: StoredLedger, environments: Files, *, named_in: str | None = None
+) -> Bindings:
+    """What the user's files say, then how a run was made that was made here; nothing that lies in
+    the run.
+
+    Raises `ConfigError` for a file that says nothing of an environment.
+    """
+    said = {**said_of_run(ledger), **said_by_files(environments)}
+    return bindings_of(said, named_in=named_in or ledger.storage.url)
 
 
 def said_by_flow(flow: Flow) -> dict[str, SaidByUser]:
@@ -54,7 +70,7 @@ def without_start(env: EnvChoice) -> EnvChoice:
     return EnvChoice.model_validate(public(world(env.name), env.model_dump()))
 
 
-def said_by_files(files: Mapping[str, Path | str] | Sequence[str]) -> dict[str, SaidByUser]:
+def said_by_files(files: Files) -> dict[str, SaidByUser]:
     """What files of the user's own bind, by the names that data uses, or as `NAME=FILE`. Raises
     `ConfigError`.
     """

@@ -1,5 +1,5 @@
-"""A flow.yaml read strictly: it holds what JSON can hold, settings are replaced by `--set a.b=value`
-before it is checked, and whatever else stands in it is told in one line with its place.
+"""A flow.yaml read strictly: it holds what JSON can hold, settings are replaced by `--set
+a.b=value` before it is checked, and whatever else stands in it is told in one line with its place.
 """
 
 from collections.abc import Callable, Mapping, Sequence

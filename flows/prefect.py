@@ -1,5 +1,5 @@
-"""Prefect: which server is the user's, and whether it takes our word for who we are; and a server for
-one run, where the user has none.
+"""Prefect: which server is the user's, and whether it takes our word for who we are; and a server
+for one run, where the user has none.
 
 Prefect's own temporary server outlives a `kill -9` of the process that started it. Ours: `python -m
 synth.flows.prefect PORT PARENT`, on loopback, quiet, and gone when its run is, killed or not.

@@ -1,5 +1,5 @@
-"""Who plays the roles of a flow: a policy, and the model that it asks. The role `user` is a model that
-plays the user of a dialogue world, for every other role.
+"""Who plays the roles of a flow: a policy, and the model that it asks. The role `user` is a model
+that plays the user of a dialogue world, for every other role.
 """
 
 from collections.abc import Mapping

@@ -143,7 +143,8 @@ def chosen_filters(settings: Any, where: str) -> list[BoundFilter]:
             found = part("filter", str(name), FILTERS)
         if not isinstance(found, Filter):
             raise ConfigError(
-                f"{where}: {name!r} is a {type(found).__name__}, not a synth.schemas.filtering.Filter"
+                f"{where}: {name!r} is a {type(found).__name__}, not a "
+                "synth.schemas.filtering.Filter"
             )
         chosen.append(
             BoundFilter(str(name), found, validated(found.config, given or {}, f"{where}.{name}"))

@@ -81,8 +81,8 @@ async def run_on(
     collected: Sequence[StageLine] = (),
     units: Units | None = None,
 ) -> Done:
-    """Runs the stages on a ledger beside those that have `collected` its trajectories, gives signs of
-    life, and keeps cost.json up to date.
+    """Runs the stages on a ledger beside those that have `collected` its trajectories, gives signs
+    of life, and keeps cost.json up to date.
     """
     units = units or Units()
     budget = Budget(

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from synth import import_trajectories
-from synth.api.confirming import confirm
+from synth.api.curation import confirm
 from synth.api.runs import run
 from synth.ledger.ledger import StoredLedger
 from synth.ledger.views import connect

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from benchmarks.foreign.families import families, imported
-from synth.api.runs import curate
+from synth.api.curation import curate
 from synth.exporters.doors import DoorTable, door_table
 from synth.exporters.kind import RowSettings
 from synth.ledger.ledger import StoredLedger

@@ -5,7 +5,7 @@ from time import process_time
 from typing import Any
 
 from benchmarks.foreign.families import families, imported
-from synth.api.runs import curate
+from synth.api.curation import curate
 from synth.ledger.ledger import StoredLedger
 from synth.schemas.flow import Flow
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from benchmarks.foreign.families import WORLDS, families, imported, played
-from synth.api.runs import curate
+from synth.api.curation import curate
 from synth.ledger.ledger import StoredLedger
 from synth.ledger.views import connect
 from synth.schemas.flow import Flow

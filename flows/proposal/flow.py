@@ -5,7 +5,6 @@ are rows for; as a flow.yaml that its reader can keep and change.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-import msgspec
 import yaml
 
 from synth.exporters.doors import DoorTable, door_table
@@ -27,20 +26,13 @@ OBSERVED = ("dpo_observed", "kto_observed")
 JUDGE, STUDENT = "judge", "student"
 
 
-class FlowProposal(msgspec.Struct, frozen=True):
-    """The flow, the words in which it can be kept, and what was seen."""
-
-    flow: Flow
-    text: str
-    survey: Survey
-
-
 def proposal(
     ledger: StoredLedger, bindings: Bindings, settings: Settings = (), *, compare: bool = False
-) -> FlowProposal:
-    """What to do with what a ledger holds. `settings`: in place of the proposed ones; a model for
-    the role `judge` or `student` is used, so its filter is proposed with it. `compare`: comparisons
-    of collected trials too. Raises `ConfigError` for settings that do not fit.
+) -> tuple[Flow, str]:
+    """What to do with what a ledger holds, and the words in which it can be kept. `settings`: in
+    place of the proposed ones; a model for the role `judge` or `student` is used, so its filter is
+    proposed with it. `compare`: comparisons of collected trials too. Raises `ConfigError` for
+    settings that do not fit.
     """
     found = survey(ledger, bindings)
     asked: dict[str, Any] = {}
@@ -58,7 +50,7 @@ def proposal(
     flow = flow_of(content, (), WHERE)
     seen = [*found.lines(), *_unasked(flow, models)]
 
-    return FlowProposal(flow, _written(content, seen), found)
+    return flow, _written(content, seen)
 
 
 def _unasked(flow: Flow, models: Mapping[str, Any]) -> Iterator[str]:

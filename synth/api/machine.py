@@ -1,4 +1,6 @@
-"""What works on this machine, and on a model's server."""
+"""What works on this machine, and on a model's server; and vLLM's environment, for engine
+`vllm_local`.
+"""
 
 import shutil
 import tempfile
@@ -10,7 +12,7 @@ from pathlib import Path
 from synth.api.waiting import waited
 from synth.confinement import how_branches_are_made, how_trees_are_counted, missing
 from synth.ledger.storage.journal import state_folder
-from synth.models.local.vllm_environment import installed
+from synth.models.local.vllm_environment import install, installed
 from synth.models.probing.endpoint import Finding
 from synth.models.probing.examined import Examined, examine
 
@@ -133,3 +135,19 @@ def _cannot_write(folder: Path) -> Problem:
 
 def _free(folder: Path) -> str:
     return f"{shutil.disk_usage(_nearest(folder)).free / 2**30:.1f} GiB free"
+
+
+def install_vllm(
+    build: str | None = None, *, say: Callable[[str], None] = lambda line: None
+) -> Path:
+    """Makes an environment that holds vLLM, and gives its interpreter: `build` is `cpu` or `cuda`,
+    what this machine has where it is left out. It is done once; `engine: vllm_local` finds it.
+
+    Raises `ConfigError` for another build, `SynthError` where pip fails.
+    """
+    return install(build, say=say)
+
+
+def installed_vllm() -> Path | None:
+    """The interpreter of that environment, None where it was not made."""
+    return installed()

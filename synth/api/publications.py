@@ -6,8 +6,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypedDict, Unpack
 
-from synth.api.bound import Files, bindings_for
 from synth.api.opened import Ledger, stored
+from synth.flows.environments import Files, bindings_for
 from synth.hub.client import require_name
 from synth.hub.publishing import PreparedUpload, prepare, preview
 from synth.hub.released import PublishRequest, require_licence

@@ -9,9 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from synth.api.bound import Files
 from synth.api.opened import Ledger, open_ledger
-from synth.api.proposals import propose
 from synth.api.waiting import waited
 from synth.claims import Units
 from synth.engine.context import Run
@@ -22,9 +20,8 @@ from synth.engine.numbers import counted_noun
 from synth.engine.progress import progress_for
 from synth.engine.runs.summary import refuse_failed, summary_lines
 from synth.engine.table import Table
-from synth.flows.curate import curate as curating
 from synth.flows.curate import curated, left_alone
-from synth.flows.environments import said_by_files
+from synth.flows.environments import Files, said_by_files
 from synth.flows.own_flow import Settings, given_flow, in_file
 from synth.flows.ray import on_ray
 from synth.flows.resolve import resolve
@@ -33,7 +30,7 @@ from synth.flows.synthesize import Done, Recipe, bindings_of_flow, synthesize
 from synth.flows.work import work as working
 from synth.ledger import StoredLedger
 from synth.ledger.storage import Storage
-from synth.schemas import ConfigError, Flow
+from synth.schemas import Flow
 
 
 @dataclass(frozen=True)
@@ -114,35 +111,8 @@ def run(
     refuse_foreign(url)
     recipe = partial(on_ray if ray else synthesize, said=said)
     with in_file(where):
-        done = _carried_out(recipe, chosen, url, prefect=prefect, quiet=quiet)
-    return _result(*done, ended)
-
-
-def curate(
-    run_dir: Path | str,
-    flow: Flow | Path | str | None = None,
-    *,
-    set: Settings = (),
-    environments: Files = (),
-    compare: bool = False,
-    prefect: bool = False,
-    quiet: bool = False,
-    ended: Ended = lambda result: None,
-) -> RunResult:
-    """Runs the stages of a flow after collection on the trajectories that a run or an import holds;
-    see `run`. Without a flow: of the one that `propose` gives, with comparisons where `compare`.
-    """
-    if flow is None:
-        found = propose(run_dir, set=set, environments=environments, compare=compare)
-        flow, set = found.flow, ()
-    elif compare:
-        raise ConfigError("compare: a flow says itself which kinds it exports; leave one out")
-    chosen, where = given_flow(flow, set)
-    said = said_by_files(environments)
-    recipe = partial(curating, said=said)
-    with in_file(where):
-        done = _carried_out(recipe, chosen, str(run_dir), prefect=prefect, quiet=quiet)
-    return _result(*done, ended)
+        done = carried_out(recipe, chosen, url, prefect=prefect, quiet=quiet)
+    return result_of(*done, ended)
 
 
 @dataclass(frozen=True)
@@ -231,7 +201,8 @@ def _run_dir(flow: Flow, run_dir: Path | str | None) -> str:
     return f"runs/{flow.name}" if run_dir is None else str(run_dir)
 
 
-def _carried_out(recipe: Recipe, flow: Flow, url: str, *, prefect: bool, quiet: bool) -> Done:
+def carried_out(recipe: Recipe, flow: Flow, url: str, *, prefect: bool, quiet: bool) -> Done:
+    """Does a recipe here, or under Prefect's engine."""
     progress = progress_for(quiet=quiet)
     if not (prefect or os.environ.get("PREFECT_API_URL")):
         return waited(recipe(flow, url, progress))
@@ -240,8 +211,10 @@ def _carried_out(recipe: Recipe, flow: Flow, url: str, *, prefect: bool, quiet: 
     return waited(run_under_prefect(recipe, flow, url, progress))
 
 
-def _result(done: Run, reports: Mapping[str, Mapping[str, Any]], ended: Ended) -> RunResult:
-    """Raises `SynthError` where no attempt was valid, or a role answered nothing."""
+def result_of(done: Run, reports: Mapping[str, Mapping[str, Any]], ended: Ended) -> RunResult:
+    """What came of a flow, once `ended` was told. Raises `SynthError` where no attempt was valid,
+    or a role answered nothing.
+    """
     storage = done.ledger.storage
     datasets = {
         folder: storage.path(dataset["path"])

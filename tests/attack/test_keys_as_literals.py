@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from synth.flows.audited import audited
+from synth.api.checks import audited
 from synth.flows.environments import bindings_of
 from synth.flows.flow_file import flow_of, override, read_settings, read_yaml
 from synth.flows.resolve import resolve

@@ -15,12 +15,11 @@ import pytest
 import yaml
 from msgspec.structs import replace
 
-from synth.api.bound import bindings_for
 from synth.engine.progress import progress_for
 from synth.engine.runs.replaying import ReplayTally, recheck_all, replay_all
 from synth.flows.bindings import Bindings
 from synth.flows.curate import curate
-from synth.flows.environments import bound_envs, said_by_files, users_environments
+from synth.flows.environments import bindings_for, bound_envs, said_by_files, users_environments
 from synth.importers.commit import import_into
 from synth.ledger.ledger import StageRef, StoredLedger
 from synth.ledger.log import manifest

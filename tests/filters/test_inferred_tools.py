@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from synth.api.runs import curate
+from synth.api.curation import curate
 from synth.engine.progress import PlainProgress
 from synth.filters.inferred import with_inferred_tools
 from synth.importers.commit import import_into

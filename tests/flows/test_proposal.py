@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from synth.api.proposals import propose
-from synth.api.runs import curate
+from synth.api.curation import curate, propose
 from synth.engine.progress import PlainProgress
 from synth.importers.commit import import_into
 from synth.importers.records import ImportSettings

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from synth.api.runs import curate
+from synth.api.curation import curate
 from synth.engine.progress import PlainProgress
 from synth.importers.commit import import_into
 from synth.importers.records import ImportSettings

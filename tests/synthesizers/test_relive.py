@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from synth.api.confirming import confirm
+from synth.api.curation import confirm
 from synth.boundary import FaultError
 from synth.engine.cost import spent
 from synth.envs.registry import LOGGED

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from synth import import_trajectories
-from synth.api.confirming import confirm
+from synth.api.curation import confirm
 from synth.flows.bindings import Bindings, SaidByUser
 from synth.flows.proposal.confirming import confirming
 from synth.ledger.ledger import StoredLedger

@@ -1,11 +1,21 @@
-"""Two trajectories set side by side, and the trials of a task as one graph."""
+"""What a run shows: two trajectories side by side, the trials of a task as one graph, sources
+ranked by what a student would learn from them, and all of it as one page.
+"""
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from synth.api.opened import Ledger, stored
+from synth.engine.progress import progress_for
+from synth.filters.rank_surprisal.read_scores import scored_rows
+from synth.filters.rank_surprisal.sources import Ranking, ranking
+from synth.flows.environments import Files, bindings_for
 from synth.ledger import StoredLedger
+from synth.report.build import MEGABYTES, pieces
+from synth.report.section import SECTIONS
+from synth.report.written import PAGE, write_local, write_page
 from synth.schemas import ConfigError
 from synth.text.transcript.divergence import Divergence, first_divergence
 
@@ -106,3 +116,57 @@ def _merges(ledger: StoredLedger, identity: str, turn: int) -> list[str]:
         for row in read(ledger, Merged, ("merged",), subjects=[identity])
         if row.turn == turn
     ]
+
+
+def rank(
+    ledger: Ledger | Path | str, *, by: str = "model", student: str | None = None, seed: int = 0
+) -> tuple[Ranking, tuple[str, str | None, str, int]]:
+    """The ranking of models, synthesizers, policies, roles or sources by the ratio that the filter
+    `rank_surprisal` has measured; and the student: model, weights, template, largest rank.
+    """
+    who, rows = scored_rows(stored(ledger), by, student)
+    return ranking(rows, seed), who
+
+
+def write_report(
+    run_dir: Path | str,
+    *,
+    to: Path | str | None = None,
+    megabytes: float = MEGABYTES,
+    environments: Files = (),
+    quiet: bool = False,
+) -> str:
+    """Writes the page to the file `to`, to `report.html` in the run without it; gives its place.
+
+    Long texts are shortened where the page would pass `megabytes`. `environments` are looked at,
+    none is started.
+    Raises `ConfigError` where the file cannot be written.
+    """
+    out = None if to is None else Path(to)
+    if out is not None and not out.parent.is_dir():
+        raise ConfigError(f"{out}: there is no folder {out.parent}")
+    ledger = stored(run_dir)
+    bindings_for(ledger, environments)
+    progress = progress_for(quiet=quiet)
+    progress.start("report", len(SECTIONS), "sections")
+    try:
+        command = _command(str(run_dir), out, megabytes)
+        page = pieces(ledger, command, lambda name: progress.step(1), megabytes=megabytes)
+        if out is None:
+            write_page(ledger, page)
+            return ledger.storage.path(PAGE)
+        try:
+            write_local(out, page)
+        except OSError as error:
+            raise ConfigError(f"{out}: cannot be written: {error.strerror}") from error
+        return str(out)
+    finally:
+        progress.stop()
+
+
+def _command(run: str, out: Path | None, megabytes: float) -> str:
+    """The command that writes the same page."""
+    words = ["synth", "report", run]
+    words += ["--out", str(out)] if out is not None else []
+    words += ["--megabytes", f"{megabytes:g}"] if megabytes != MEGABYTES else []
+    return shlex.join(words)
