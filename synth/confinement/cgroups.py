@@ -7,18 +7,15 @@ time apart; version 2: one), made before it begins and removed when it has ended
 import asyncio
 import atexit
 import itertools
-import os
-import signal
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
 from synth.confinement.command import ProcessLimits
 from synth.confinement.hierarchy import Hierarchy, hierarchies
-from synth.confinement.keeper.stale import mark, sweep
+from synth.confinement.keeper.stale import kill_members, mark, members, sweep
 
 _NUMBERS = itertools.count()
 _OURS = 4
@@ -53,7 +50,7 @@ class Cgroup:
     @property
     def processes(self) -> list[int]:
         """What is inside now."""
-        return _inside(self._made[0][1]) if self._made else []
+        return members(self._made[0][1]) if self._made else []
 
     @property
     def met(self) -> Met | None:
@@ -67,9 +64,8 @@ class Cgroup:
 
     def kill(self) -> None:
         """Ends all that is inside."""
-        for process in self.processes:
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(process, signal.SIGKILL)
+        for _, place in self._made[:1]:
+            kill_members(place)
 
     def gone(self) -> bool:
         """Removes the group, if nothing is inside any more; whether it is removed."""
@@ -113,14 +109,6 @@ def _bury() -> None:
     for left in tuple(_LEFT):
         if not left.gone():
             left.kill()
-
-
-def _inside(place: Path) -> list[int]:
-    try:
-        found = map(int, (place / "cgroup.procs").read_text("ascii").split())
-        return [process for process in found if process > 0]  # 0: not to be seen from here
-    except OSError:
-        return []
 
 
 def new_cgroup(limits: ProcessLimits) -> Cgroup | None:

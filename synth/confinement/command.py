@@ -233,19 +233,21 @@ def environment_file(environment: Mapping[str, str]) -> Iterator[int | None]:
     said = b"".join(
         os.fsencode(f"--setenv\0{name}\0{value}\0") for name, value in environment.items()
     )
-    held = os.memfd_create("synth-environment")
-
-    try:
-        inherited = fcntl.fcntl(held, fcntl.F_DUPFD_CLOEXEC, _FIRST_FREE_FD)
-    finally:
-        os.close(held)
-
+    inherited = lifted(os.memfd_create("synth-environment"))
     try:
         os.write(inherited, said)
         os.lseek(inherited, 0, os.SEEK_SET)
         yield inherited
     finally:
         os.close(inherited)
+
+
+def lifted(held: int) -> int:
+    """The same file under a number that survives the start of a program; the first is closed."""
+    try:
+        return fcntl.fcntl(held, fcntl.F_DUPFD_CLOEXEC, _FIRST_FREE_FD)
+    finally:
+        os.close(held)
 
 
 def _with_filter(groups: Sequence[Path]) -> list[str]:

@@ -1,7 +1,6 @@
 """One command of a confined tree: started, bounded in time and output, ended with all it began."""
 
 import asyncio
-import fcntl
 import json
 import os
 import signal
@@ -16,14 +15,13 @@ from typing import Any, Literal
 import msgspec
 
 from synth.confinement.cgroups import Cgroup, new_cgroup
-from synth.confinement.command import ProcessLimits, environment_file
+from synth.confinement.command import ProcessLimits, environment_file, lifted
 from synth.confinement.processes import LOOK_S, held
 from synth.nobodys_time import core
 
 RESULT_FD = "SYNTH_RESULT_FD"
 """The variable that names the descriptor for a command's result."""
 RESULT_BYTES = 32 << 20
-_FIRST_FREE_FD = 10
 _CHUNK = 1 << 16
 _LEAVE_S = 5.0
 _FILE_TOO_LARGE = 128 + signal.SIGXFSZ
@@ -95,8 +93,8 @@ async def ran(line: Line, bounds: Bounds, environment: Mapping[str, str], *, res
 
 async def _ran(line: Line, bounds: Bounds, environment: Mapping[str, str], *, result: bool) -> Ran:
     group = new_cgroup(bounds.limits)
-    read, write = _pipe()
-    told = _file()
+    read, write = os.pipe()
+    write, told = lifted(write), lifted(os.memfd_create("synth-told"))
     named = {**environment, RESULT_FD: str(write)} if result else environment
     entrances = [] if group is None else group.entrances
 
@@ -257,21 +255,3 @@ async def _result(read: int, found: bytearray) -> None:
             found += data[: max(0, RESULT_BYTES - len(found))]
     finally:
         transport.close()
-
-
-def _file() -> int:
-    """A file in memory, whose number survives the start of a program."""
-    made = os.memfd_create("synth-told")
-    try:
-        return fcntl.fcntl(made, fcntl.F_DUPFD_CLOEXEC, _FIRST_FREE_FD)
-    finally:
-        os.close(made)
-
-
-def _pipe() -> tuple[int, int]:
-    """A pipe whose writing end has a number that survives the start of a program."""
-    read, write = os.pipe()
-    try:
-        return read, fcntl.fcntl(write, fcntl.F_DUPFD_CLOEXEC, _FIRST_FREE_FD)
-    finally:
-        os.close(write)

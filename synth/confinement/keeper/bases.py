@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from synth.confinement.keeper.mounts import GUARDED, bind, mapped, mount, unmount
-from synth.confinement.keeper.trees.walking import entries
+from synth.confinement.keeper.trees.walking import entries, folder
 
 _FIRST_UID, _UIDS = 200_000, 60_000
 _IDLE = 16
@@ -28,16 +28,13 @@ class FolderLook:
 
 def seen(base: str) -> FolderLook:
     """Looks through a folder."""
-    root = os.open(base, os.O_RDONLY | os.O_DIRECTORY)
-    try:
+    with folder(base) as root:
         top = os.fstat(root)
         owners, latest, size = {(top.st_uid, top.st_gid)}, top.st_mtime_ns, 0
         for _, state in entries(root):
             owners.add((state.st_uid, state.st_gid))
             latest = max(latest, state.st_mtime_ns)
             size += state.st_size
-    finally:
-        os.close(root)
 
     return FolderLook(owners.pop() if len(owners) == 1 else None, latest // 10**9, size)
 
@@ -120,13 +117,10 @@ def given(place: str, user: int) -> None:
     if user == os.geteuid():
         return
 
-    root = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
-    try:
+    with folder(place) as root:
         os.chown(place, user, user)
         for path, _ in entries(root):
             os.chown(path, user, user, dir_fd=root, follow_symlinks=False)
-    finally:
-        os.close(root)
 
 
 def _hidden(place: str, root: int) -> None:

@@ -10,7 +10,7 @@ from synth.confinement.keeper.bases import copied, given, seen, user_of
 from synth.confinement.keeper.trees.differences import every_path
 from synth.confinement.keeper.trees.removing import remove_tree
 from synth.confinement.keeper.trees.times import Clock
-from synth.confinement.keeper.trees.walking import entries
+from synth.confinement.keeper.trees.walking import entries, folder
 
 
 @dataclass(frozen=True)
@@ -64,22 +64,16 @@ class CopiedBranch:
 
     def settle(self) -> None:
         """After whatever may have written: the times of what it wrote."""
-        root = os.open(self.place, os.O_RDONLY | os.O_DIRECTORY)
-        try:
+        with folder(self.place) as root:
             found = list(entries(root))
             self.clock.settle(root, found)
-        finally:
-            os.close(root)
 
         self._held = sum(state.st_blocks * 512 for _, state in found)
 
     def differing(self) -> list[str]:
         """All paths."""
-        root = os.open(self.place, os.O_RDONLY | os.O_DIRECTORY)
-        try:
+        with folder(self.place) as root:
             return every_path(self.base.root, root)
-        finally:
-            os.close(root)
 
     @property
     def full(self) -> bool:

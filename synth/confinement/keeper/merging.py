@@ -3,9 +3,10 @@
 import os
 import shutil
 import stat
+from contextlib import suppress
 
 from synth.confinement.keeper.trees.differences import remove
-from synth.confinement.keeper.trees.walking import entries
+from synth.confinement.keeper.trees.walking import entries, folder, is_folder, standing
 
 OPAQUE = ("trusted.overlay.opaque", "user.overlay.opaque")
 _WHITEOUT = os.makedev(0, 0)
@@ -19,11 +20,8 @@ def is_whiteout(state: os.stat_result) -> bool:
 
 def is_opaque(layer: int, path: str) -> bool:
     """Whether a folder of a layer hides what lower layers have there."""
-    place = os.open(path or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=layer)
-    try:
+    with folder(path or ".", layer) as place:
         return any(name in os.listxattr(place) for name in OPAQUE)
-    finally:
-        os.close(place)
 
 
 def merge(layer: int, into: int, base: int | None, opaque: str) -> None:
@@ -54,20 +52,14 @@ def merge(layer: int, into: int, base: int | None, opaque: str) -> None:
 
 
 def _gone(into: int, path: str) -> None:
-    try:
+    with suppress(FileNotFoundError):
         remove(into, path)
-    except FileNotFoundError:
-        return
 
 
 def _folder(layer: int, into: int, path: str, opaque: str) -> None:
     """A folder that goes on with what is below it, unless it hides that, or a file was there."""
     hides = is_opaque(layer, path)
-    try:
-        was = os.stat(path, dir_fd=into, follow_symlinks=False)
-    except FileNotFoundError:
-        was = None
-
+    was = standing(into, path)
     if was is not None and stat.S_ISDIR(was.st_mode) and not hides:
         return
 
@@ -75,11 +67,8 @@ def _folder(layer: int, into: int, path: str, opaque: str) -> None:
         remove(into, path)
     os.mkdir(path, dir_fd=into)
     if hides or was is not None:
-        place = os.open(path, os.O_RDONLY | os.O_DIRECTORY, dir_fd=into)
-        try:
+        with folder(path, into) as place:
             os.setxattr(place, opaque, b"y")
-        finally:
-            os.close(place)
 
 
 def _shines_through(into: int, base: int, path: str) -> bool:
@@ -87,24 +76,10 @@ def _shines_through(into: int, base: int, path: str) -> bool:
     above = path
     while "/" in above:
         above = above.rpartition("/")[0]
-        if is_opaque(into, above):
-            return False
-        if not _is_folder(base, above):
+        if is_opaque(into, above) or not is_folder(base, above):
             return False
 
-    try:
-        os.stat(path, dir_fd=base, follow_symlinks=False)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-
-    return True
-
-
-def _is_folder(base: int, path: str) -> bool:
-    try:
-        return stat.S_ISDIR(os.stat(path, dir_fd=base, follow_symlinks=False).st_mode)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
+    return standing(base, path) is not None
 
 
 def _copy(layer: int, into: int, path: str, state: os.stat_result) -> None:

@@ -10,7 +10,7 @@ from synth.confinement.keeper.layers import MOST_LAYERS, BranchLayer, Disk
 from synth.confinement.keeper.merging import OPAQUE, is_opaque, is_whiteout, merge
 from synth.confinement.keeper.mounts import GUARDED, mount, unmount
 from synth.confinement.keeper.trees.times import Clock
-from synth.confinement.keeper.trees.walking import entries
+from synth.confinement.keeper.trees.walking import entries, folder, is_folder
 
 _MOST_SIZES, _MOST_SIZES_FROZEN = 2, 8
 """So many times its size may the layers of a branch hold before they are made one, and with all
@@ -52,11 +52,11 @@ class OverlayBranch:
         sizes of folders) then depends on what was done in it alone.
         """
         self.full = self._disk.full
-        with _Folder(self._top.upper) as root:
+        with folder(self._top.upper) as root:
             found = list(entries(root))
 
         written = [each for each in found if not is_whiteout(each[1])]
-        with _Folder(self.place) as tree:
+        with folder(self.place) as tree:
             self.clock.settle(tree, written)
         self._top.held = sum(state.st_blocks * 512 for _, state in found)
         self._linked = any(s.st_nlink > 1 and not stat.S_ISDIR(s.st_mode) for _, s in written)
@@ -105,9 +105,9 @@ class OverlayBranch:
         base = self.base.root if len(layers) > 1 else None
         self._disk.make_room(2 * _MOST_SIZES_FROZEN * self._disk.size)
         made = self._disk.layer(Path(layers[0].upper).stat())
-        with _Folder(made.upper) as into:
+        with folder(made.upper) as into:
             for layer in reversed(layers):
-                with _Folder(layer.upper) as root:
+                with folder(layer.upper) as root:
                     merge(root, into, base, self._opaque)
 
             made.held = sum(state.st_blocks * 512 for _, state in entries(into))
@@ -120,7 +120,7 @@ class OverlayBranch:
         """Paths at which files may differ from the base's; at all others they do not."""
         found = set[str]()
         for layer in (self._top, *self._below):
-            with _Folder(layer.upper) as root:
+            with folder(layer.upper) as root:
                 for path, state in entries(root):
                     found |= self._differing(root, path, state)
 
@@ -128,18 +128,10 @@ class OverlayBranch:
 
     def _differing(self, layer: int, path: str, state: os.stat_result) -> set[str]:
         """The path of a layer's entry, and those of the base that it hides."""
-        folder = stat.S_ISDIR(state.st_mode)
-        if folder and not is_opaque(layer, path):
+        if stat.S_ISDIR(state.st_mode) and not is_opaque(layer, path):
             return {path}
 
-        try:
-            below = stat.S_ISDIR(
-                os.stat(path, dir_fd=self.base.root, follow_symlinks=False).st_mode
-            )
-        except (FileNotFoundError, NotADirectoryError):
-            below = False
-
-        hidden = entries(self.base.root, path) if below else ()
+        hidden = entries(self.base.root, path) if is_folder(self.base.root, path) else ()
         return {path, *(name for name, _ in hidden)}
 
     def close(self) -> None:
@@ -149,17 +141,3 @@ class OverlayBranch:
         self._disk.close()
         self._below = ()
         del self._top  # the last that holds the layer, unless a point does
-
-
-class _Folder:
-    """A descriptor of a folder, while it is needed."""
-
-    def __init__(self, place: str) -> None:
-        self._place = place
-
-    def __enter__(self) -> int:
-        self._file = os.open(self._place, os.O_RDONLY | os.O_DIRECTORY)
-        return self._file
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self._file)

@@ -110,17 +110,21 @@ class Service:
                     closing, branch = branch, None
                     send(line, answer(closing.close))
                 elif branch is not None:
-                    send(line, answer(WORK[name], self, branch, *arguments))
+                    send(line, answer(self._asked, branch, name, *arguments))
         finally:
             line.close()
             if branch is not None:
                 branch.close()
 
-    def keep(self, point: Point | CopiedPoint) -> int:
-        """The number by which a point is known."""
-        number = next(self._numbers)
-        self.points[number] = point
-        return number
+    def _asked(self, branch: Kept, name: str, *arguments: Any) -> Any:
+        """What a branch answers; a point that it is frozen at is known by a number."""
+        if name == "freeze":
+            number = next(self._numbers)
+            self.points[number] = branch.freeze()
+            return number
+        if name == "thaw":
+            return branch.thaw(self.points[arguments[0]])  # type: ignore[arg-type]  # of one kind
+        return WORK[name](branch, *arguments)
 
 
 def answer(work: Callable[..., Any], *arguments: Any) -> tuple[Any, ...]:

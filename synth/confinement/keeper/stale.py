@@ -81,16 +81,28 @@ def _tree_gone(place: Path) -> bool:
     return True
 
 
+def members(group: Path) -> list[int]:
+    """The processes in a cgroup, but for those that cannot be seen from here (0)."""
+    try:
+        found = map(int, (group / "cgroup.procs").read_text("ascii").split())
+        return [process for process in found if process > 0]
+    except OSError:
+        return []
+
+
+def kill_members(group: Path) -> None:
+    """Ends all that is in a cgroup."""
+    for process in members(group):
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(process, signal.SIGKILL)
+
+
 def _group_gone(place: Path) -> bool:
     """Ends what is left inside a group, and removes it where nobody waits to be buried. Others may
     do the same at the same time.
     """
     for _ in range(20):
-        with suppress(OSError):
-            for process in map(int, (place / "cgroup.procs").read_text("ascii").split()):
-                with suppress(ProcessLookupError):
-                    if process > 0:  # 0 is one that cannot be seen from here, and kill's own group
-                        os.kill(process, signal.SIGKILL)
+        kill_members(place)
         with suppress(OSError):
             place.rmdir()
         if not place.exists():

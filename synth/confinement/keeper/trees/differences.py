@@ -4,6 +4,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 from synth.confinement.keeper.trees.files import content, create
 from synth.confinement.keeper.trees.walking import entries, like, opened, parent
@@ -40,24 +41,18 @@ def state(root: int, path: str) -> Change | None:
     link.
     """
     try:
-        look = opened(root, path, follow=False)
+        with opened(root, path, follow=False) as look:
+            mode = os.fstat(look).st_mode
+            if stat.S_ISLNK(mode):
+                return b"", 0o777, os.readlink("", dir_fd=look)
     except (FileNotFoundError, NotADirectoryError):
         return None
 
-    try:
-        mode = os.fstat(look).st_mode
-        if stat.S_ISLNK(mode):
-            return b"", 0o777, os.readlink("", dir_fd=look)
-        if not stat.S_ISREG(mode):
-            return None
-    finally:
-        os.close(look)
+    if not stat.S_ISREG(mode):
+        return None
 
-    file = opened(root, path, os.O_RDONLY | os.O_NONBLOCK, follow=False)
-    try:
+    with opened(root, path, os.O_RDONLY | os.O_NONBLOCK, follow=False) as file:
         data = content(file, MOST_BYTES + 1)
-    finally:
-        os.close(file)
 
     if len(data) > MOST_BYTES:
         raise OSError(errno.EFBIG, f"holds more than {MOST_BYTES >> 20} MB", path)
@@ -93,27 +88,18 @@ def _lay(root: int, path: str, change: Change) -> None:
         create(root, path, data, mode, follow=False)
         return
 
-    place, name = parent(root, path, make=True, follow=False)
-    try:
+    with parent(root, path, make=True, follow=False) as (place, name):
         os.symlink(link, name, dir_fd=place)
         like(place, name, os.fstat(place))
-    finally:
-        os.close(place)
 
 
 def delete(root: int, path: str) -> None:
     """Takes away what stands at a path, folders with all in them; nothing where nothing is."""
-    try:
-        place, name = parent(root, path, follow=False)
-    except (FileNotFoundError, NotADirectoryError):
-        return
-
-    try:
+    with (
+        suppress(FileNotFoundError, NotADirectoryError),
+        parent(root, path, follow=False) as (place, name),
+    ):
         remove(place, name)
-    except FileNotFoundError:
-        return
-    finally:
-        os.close(place)
 
 
 def remove(place: int | None, name: str) -> None:
@@ -135,13 +121,11 @@ def _tidy(root: int, path: str) -> None:
     """Takes away the folders above a deleted file that hold nothing any more."""
     while "/" in path:
         path = path.rpartition("/")[0]
-        try:
-            place, name = parent(root, path, follow=False)
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        try:
-            os.rmdir(name, dir_fd=place)
-        except OSError:
-            return
-        finally:
-            os.close(place)
+        with (
+            suppress(FileNotFoundError, NotADirectoryError),
+            parent(root, path, follow=False) as (place, name),
+        ):
+            try:
+                os.rmdir(name, dir_fd=place)
+            except OSError:
+                return

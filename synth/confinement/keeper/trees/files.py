@@ -4,41 +4,32 @@ import errno
 import os
 import stat
 
-from synth.confinement.keeper.trees.walking import LOOK, like, opened, parent
+from synth.confinement.keeper.trees.walking import LOOK, folder, like, opened, parent
 
 _CHUNK = 1 << 20
 
 
 def read(root: int, path: str, limit: int) -> bytes:
     """The first `limit` bytes of a regular file. Raises `OSError` for all else."""
-    file = opened(root, path, os.O_RDONLY | os.O_NONBLOCK)
-    try:
+    with opened(root, path, os.O_RDONLY | os.O_NONBLOCK) as file:
         _regular(file, path)
         return content(file, limit)
-    finally:
-        os.close(file)
 
 
 def write(root: int, path: str, data: bytes) -> None:
     """A file's content anew; it and the folders above it are made where they are missing."""
     try:
-        file = opened(root, path, os.O_WRONLY | os.O_NONBLOCK)
+        with opened(root, path, os.O_WRONLY | os.O_NONBLOCK) as file:
+            _regular(file, path)
+            os.ftruncate(file, 0)
+            put(file, data)
     except FileNotFoundError:
         create(root, path, data, 0o644)
-        return
-
-    try:
-        _regular(file, path)
-        os.ftruncate(file, 0)
-        put(file, data)
-    finally:
-        os.close(file)
 
 
 def create(root: int, path: str, data: bytes, mode: int, *, follow: bool = True) -> None:
     """A new file. Raises `FileExistsError` where something bears its name, be it a link."""
-    place, name = parent(root, path, make=True, follow=follow)
-    try:
+    with parent(root, path, make=True, follow=follow) as (place, name):
         file = os.open(
             name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=place
         )
@@ -48,25 +39,18 @@ def create(root: int, path: str, data: bytes, mode: int, *, follow: bool = True)
             os.fchmod(file, mode)
         finally:
             os.close(file)
-    finally:
-        os.close(place)
 
 
 def listed(root: int, path: str) -> list[str]:
     """The names in a folder, in order; those of folders end in a slash."""
-    look = opened(root, path, LOOK | os.O_DIRECTORY)
-    try:
-        place = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=look)
-    finally:
-        os.close(look)
-
-    try:
-        with os.scandir(place) as found:
-            return sorted(
-                f"{one.name}/" if one.is_dir(follow_symlinks=False) else one.name for one in found
-            )
-    finally:
-        os.close(place)
+    with (
+        opened(root, path, LOOK | os.O_DIRECTORY) as look,
+        folder(".", look) as place,
+        os.scandir(place) as found,
+    ):
+        return sorted(
+            f"{one.name}/" if one.is_dir(follow_symlinks=False) else one.name for one in found
+        )
 
 
 def content(file: int, limit: int) -> bytes:

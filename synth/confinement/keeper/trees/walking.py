@@ -5,7 +5,7 @@ import os
 import stat
 from collections import deque
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 
 STANDS_AT = "/repo"
 """Where processes see the tree: an absolute link that begins so stays inside."""
@@ -15,7 +15,30 @@ LONGEST = 4096
 LOOK = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def opened(root: int, path: str, flags: int = LOOK, *, follow: bool = True) -> int:
+@contextmanager
+def folder(place: str, within: int | None = None) -> Iterator[int]:
+    """A descriptor of a folder, while it is needed; it may be named from another one on."""
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    file = os.open(place, flags, dir_fd=within)
+    try:
+        yield file
+    finally:
+        os.close(file)
+
+
+@contextmanager
+def opened(root: int, path: str, flags: int = LOOK, *, follow: bool = True) -> Iterator[int]:
+    """A descriptor of what `path` names in the tree, while it is needed. Raises as `descriptor`
+    does.
+    """
+    file = descriptor(root, path, flags, follow=follow)
+    try:
+        yield file
+    finally:
+        os.close(file)
+
+
+def descriptor(root: int, path: str, flags: int = LOOK, *, follow: bool = True) -> int:
     """A descriptor of what `path` names in the tree; the caller closes it.
 
     With `follow`, links are followed as long as they stay inside. Raises `PermissionError` for
@@ -45,9 +68,12 @@ def opened(root: int, path: str, flags: int = LOOK, *, follow: bool = True) -> i
         return _last(way, flags)
 
 
-def parent(root: int, path: str, *, make: bool = False, follow: bool = True) -> tuple[int, str]:
-    """A descriptor of the folder that holds `path`, and the name in it. With `make`, folders that
-    are missing on the way are made.
+@contextmanager
+def parent(
+    root: int, path: str, *, make: bool = False, follow: bool = True
+) -> Iterator[tuple[int, str]]:
+    """A descriptor of the folder that holds `path`, while it is needed, and the name in it. With
+    `make`, folders that are missing on the way are made.
     """
     *above, name = _parts(path) or [""]
     if name in ("", ".."):
@@ -55,26 +81,22 @@ def parent(root: int, path: str, *, make: bool = False, follow: bool = True) -> 
     if ".." in above and not follow:
         raise PermissionError(errno.EPERM, "leads up", path)
 
-    place = opened(root, ".", LOOK | os.O_DIRECTORY)
-    for number, part in enumerate(above):
-        here, place = place, -1
-        try:
-            if make and not _there(here, part):
-                _made(here, part)
+    place = descriptor(root, ".", LOOK | os.O_DIRECTORY)
+    try:
+        for number, part in enumerate(above):
+            if make and standing(place, part) is None:
+                os.mkdir(part, 0o755, dir_fd=place)
+                like(place, part, os.fstat(place))
             if follow:  # from the root again: a link may lead anywhere inside
-                place = opened(root, "/".join(above[: number + 1]), LOOK | os.O_DIRECTORY)
+                below = descriptor(root, "/".join(above[: number + 1]), LOOK | os.O_DIRECTORY)
             else:
-                place = os.open(part, LOOK | os.O_DIRECTORY, dir_fd=here)
-        finally:
-            os.close(here)
+                below = os.open(part, LOOK | os.O_DIRECTORY, dir_fd=place)
+            os.close(place)
+            place = below
 
-    return place, name
-
-
-def _made(place: int, name: str) -> None:
-    """A folder, with the owner of the one that holds it."""
-    os.mkdir(name, 0o755, dir_fd=place)
-    like(place, name, os.fstat(place))
+        yield place, name
+    finally:
+        os.close(place)
 
 
 def like(place: int, name: str, owner: os.stat_result) -> None:
@@ -83,13 +105,18 @@ def like(place: int, name: str, owner: os.stat_result) -> None:
         os.chown(name, owner.st_uid, owner.st_gid, dir_fd=place, follow_symlinks=False)
 
 
-def _there(place: int, name: str) -> bool:
+def standing(root: int, path: str) -> os.stat_result | None:
+    """The state of what stands at a path, be it a link; None where nothing does."""
     try:
-        os.stat(name, dir_fd=place, follow_symlinks=False)
-    except FileNotFoundError:
-        return False
+        return os.stat(path, dir_fd=root, follow_symlinks=False)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
 
-    return True
+
+def is_folder(root: int, path: str) -> bool:
+    """Whether a folder stands at a path, and no link to one."""
+    found = standing(root, path)
+    return found is not None and stat.S_ISDIR(found.st_mode)
 
 
 def _parts(path: str) -> list[str]:
@@ -141,17 +168,13 @@ def entries(root: int | None, below: str = "") -> Iterator[tuple[str, os.stat_re
     """
     todo = [below]
     while todo:
-        folder = todo.pop()
-        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-        place = os.open(folder or ".", flags, dir_fd=root)
-        try:
+        above = todo.pop()
+        with folder(above or ".", root) as place:
             names = sorted(os.listdir(place))  # noqa: PTH208 - a descriptor, no path
             seen = [(name, os.stat(name, dir_fd=place, follow_symlinks=False)) for name in names]
-        finally:
-            os.close(place)
 
         for name, state in seen:
-            path = f"{folder}/{name}" if folder else name
+            path = f"{above}/{name}" if above else name
             if len(os.fsencode(path)) >= LONGEST:
                 continue
             yield path, state
