@@ -32,54 +32,44 @@ def bounded(sampling: Sampling) -> Sampling:
     if sampling.max_tokens is None or not isinstance(schema, dict):
         return sampling
 
-    texts, lists = list(_texts(schema, False)), list(_lists(schema))
+    parts = list(_parts(schema))
+    texts = [(part, listed) for part, listed in parts if _is_free_text(part)]
     if not texts:
         return sampling
 
-    room = sampling.max_tokens * CHARACTERS - sum(len(key) + 6 for key in _keys(schema))
+    names = [name for part, _ in parts for name in _mapping(part, "properties")]
+    room = sampling.max_tokens * CHARACTERS - sum(len(name) + 6 for name in names)
     share = max(room // len(texts), SHORTEST)
     for text, listed in texts:
         text["maxLength"] = max(share // FEWEST, SHORTEST) if listed else share
-    for one in lists:
-        one["maxItems"] = max(FEWEST, share // EACH)
+    for part, _ in parts:
+        if part.get("type") == "array" and "maxItems" not in part:
+            part["maxItems"] = max(FEWEST, share // EACH)
     return replace(sampling, extra={**sampling.extra, FORM: form})
 
 
-def _below(schema: Mapping[str, Any]) -> Iterator[Any]:
-    """The schemas that stand directly in one, its items aside."""
+def _parts(schema: Any, listed: bool = False) -> Iterator[tuple[dict[str, Any], bool]]:
+    """A schema and all that stand in it; True for what stands in a list."""
+    if not isinstance(schema, dict):
+        return
+
+    yield schema, listed
     for name in _MEMBERS:
-        members = schema.get(name)
-        yield from members.values() if isinstance(members, dict) else ()
+        for member in _mapping(schema, name).values():
+            yield from _parts(member, listed)
     for name in _CHOICES:
         choices = schema.get(name)
-        yield from choices if isinstance(choices, list) else ()
+        for choice in choices if isinstance(choices, list) else ():
+            yield from _parts(choice, listed)
+    yield from _parts(schema.get("items"), True)
 
 
-def _texts(schema: Any, listed: bool) -> Iterator[tuple[dict[str, Any], bool]]:
-    """Texts that may be of any length; True for those of a list."""
-    if not isinstance(schema, dict):
-        return
-    if schema.get("type") == "string" and _FIXED.isdisjoint(schema):
-        yield schema, listed
-    for one in _below(schema):
-        yield from _texts(one, listed)
-    yield from _texts(schema.get("items"), True)
+def _mapping(schema: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """What a schema has under a name; nothing where that is no mapping."""
+    found = schema.get(name)
+    return found if isinstance(found, dict) else {}
 
 
-def _lists(schema: Any) -> Iterator[dict[str, Any]]:
-    """Lists that may be of any length."""
-    if not isinstance(schema, dict):
-        return
-    if schema.get("type") == "array" and "maxItems" not in schema:
-        yield schema
-    for one in (*_below(schema), schema.get("items")):
-        yield from _lists(one)
-
-
-def _keys(schema: Any) -> Iterator[str]:
-    """The names of all members."""
-    if isinstance(schema, dict):
-        members = schema.get("properties")
-        yield from members if isinstance(members, dict) else ()
-        for one in (*_below(schema), schema.get("items")):
-            yield from _keys(one)
+def _is_free_text(schema: Mapping[str, Any]) -> bool:
+    """Whether a text may be of any length."""
+    return schema.get("type") == "string" and _FIXED.isdisjoint(schema)

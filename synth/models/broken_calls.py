@@ -4,7 +4,6 @@ calls.
 
 from msgspec.structs import replace
 
-from synth.models.replies.tool_call_recovery import rendered_call
 from synth.models.server_error import ServerError
 from synth.schemas import (
     ChatModel,
@@ -15,6 +14,7 @@ from synth.schemas import (
     ToolSchemas,
     argument_error,
 )
+from synth.text.calls.forms.hermes import rendered_call
 
 SENT_AS_TEXT = "broken_calls_sent_as_text"
 

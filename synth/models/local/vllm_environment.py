@@ -7,13 +7,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 import msgspec
 
-from synth.schemas import ConfigError, SynthError, content_hash, read_yaml
+from synth.schemas import ConfigError, SynthError, content_hash
+from synth.text.data_files import read
 
 READY = ".ready"
 """Written last: an environment without it was never finished."""
@@ -30,12 +29,10 @@ class Wanted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     flags: tuple[str, ...] = ()
 
 
-@cache
 def builds() -> Mapping[str, Wanted]:
-    """What is installed, by kind of machine: cpu, cuda (data/vllm.yaml)."""
-    place = files("synth") / "data" / "vllm.yaml"
-    table = read_yaml(place.read_text(encoding="utf-8"), place.name)
-    return msgspec.convert(table, dict[str, Wanted])
+    """What is installed, by kind of machine: cpu, cuda."""
+    found: dict[str, Wanted] = read("data/vllm.yaml", dict[str, Wanted])
+    return found
 
 
 def build_here() -> str:

@@ -33,6 +33,8 @@ RESTARTS = 3
 STARTS_WITHIN_S = 1800.0
 """A first start downloads and compiles; a process that has died is noticed at once."""
 SAID_EVERY_S = 30.0
+LONGEST_LINE = 2**28
+"""Bytes of one answer through a pipe: probabilities of a long text are some megabytes."""
 QUIET = {
     "VLLM_NO_USAGE_STATS": "1",
     "DO_NOT_TRACK": "1",
@@ -126,29 +128,14 @@ class LocalServer:
 
     async def _supervised(self) -> None:
         """Keeps it running, `RESTARTS` times anew. Raises `SynthError` in the end."""
-        self._log.parent.mkdir(parents=True, exist_ok=True)
-
         for start in range(RESTARTS + 1):
-            with self._log.open("ab") as log:
-                worker = await asyncio.create_subprocess_exec(
-                    *(sys.executable, "-I", "-S", str(WORKER), str(os.getpid()), *self._command),
-                    stdin=asyncio.subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
-                    env=QUIET | os.environ,
-                    # a group of its own; an interrupt at the terminal is the run's to handle
-                    start_new_session=True,
-                )
-
+            worker = await worker_of(self._command, self._log)
             try:
                 await self._started(worker)
                 self._settled.set()
                 code = await worker.wait()
             finally:
-                # the server and the processes that it has started, whoever died first
-                with suppress(ProcessLookupError):
-                    os.killpg(worker.pid, signal.SIGKILL)
-                await worker.wait()
+                await end_worker(worker)
 
             self._settled.clear()
             _LOG.warning(
@@ -170,10 +157,7 @@ class LocalServer:
 
             now = time.monotonic()
             if worker.returncode is not None:
-                raise ConfigError(
-                    f"vLLM does not start: {last_line(self._log)}; mend the model's settings, "
-                    f"its log is {self._log}"
-                )
+                raise does_not_start(self._log)
 
             if now - began > STARTS_WITHIN_S:
                 raise ConfigError(
@@ -201,6 +185,40 @@ def shared_server(settings: ModelSettings, flags: Sequence[str]) -> LocalServer:
     if key not in _SHARED:
         _SHARED[key] = LocalServer(settings, flags)
     return _SHARED[key]
+
+
+async def worker_of(
+    command: Sequence[str], log: Path, *, piped: bool = False
+) -> asyncio.subprocess.Process:
+    """A worker that runs a command, and ends with this process; what it says goes to the log, but
+    where it is asked and answers through pipes (`piped`).
+    """
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as file:
+        return await asyncio.create_subprocess_exec(
+            *(sys.executable, "-I", "-S", str(WORKER), str(os.getpid()), *command),
+            stdin=asyncio.subprocess.PIPE if piped else asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE if piped else file,
+            stderr=file,
+            env=QUIET | os.environ,
+            # a group of its own; an interrupt at the terminal is the run's to handle
+            start_new_session=True,
+            limit=LONGEST_LINE,
+        )
+
+
+async def end_worker(worker: asyncio.subprocess.Process) -> None:
+    """Ends a worker and all that it has started, whoever died first."""
+    with suppress(ProcessLookupError):
+        os.killpg(worker.pid, signal.SIGKILL)
+    await worker.wait()
+
+
+def does_not_start(log: Path) -> ConfigError:
+    """For a worker that has ended before it could be asked."""
+    return ConfigError(
+        f"vLLM does not start: {last_line(log)}; mend the model's settings, its log is {log}"
+    )
 
 
 def last_line(log: Path) -> str:

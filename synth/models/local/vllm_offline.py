@@ -6,10 +6,7 @@ import asyncio
 import itertools
 import json
 import os
-import signal
-import sys
 from collections.abc import Callable, Coroutine
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,25 +15,23 @@ import msgspec
 
 from synth.ledger.storage.journal import state_folder
 from synth.models.backoff import Pacing
-from synth.models.bounded_forms import bounded
 from synth.models.local.vllm_environment import flags_of
-from synth.models.local.vllm_local_server import QUIET, RESTARTS, WORKER, last_line
+from synth.models.local.vllm_local_server import (
+    RESTARTS,
+    does_not_start,
+    end_worker,
+    worker_of,
+)
 from synth.models.server_error import ServerError, refused
 from synth.models.servers.chat_request import Post, Received
-from synth.models.servers.http_chat import (
-    check_startable,
-    thoughts_under_both_names,
-    with_interpreter,
-)
+from synth.models.servers.http_chat import check_startable, vllm_chat, with_interpreter
 from synth.models.servers.server_chat import ServerChat
 from synth.models.servers.vllm_scoring import VLLMScoring
 from synth.models.settings import ModelSettings
-from synth.schemas import ConfigError, SynthError
+from synth.schemas import SynthError
 
 T = TypeVar("T")
 SCRIPT = Path(__file__).with_name("vllm_offline_worker.py")
-LONGEST_LINE = 2**28
-"""Bytes of one answer: probabilities of a long text are some megabytes."""
 
 
 class _WorkerLine(msgspec.Struct):
@@ -125,29 +120,16 @@ class OfflineWorker:
 
     async def _started(self) -> asyncio.subprocess.Process:
         """Waits until the model is loaded. Raises `ConfigError`."""
-        self._log.parent.mkdir(parents=True, exist_ok=True)
-        with self._log.open("ab") as log:
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-I", "-S", str(WORKER), str(os.getpid()), *self._command),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=log,
-                env=QUIET | os.environ,
-                start_new_session=True,
-                limit=LONGEST_LINE,
-            )
+        process = await worker_of(self._command, self._log, piped=True)
         assert process.stdout is not None
         try:
             first = await process.stdout.readline()
         except BaseException:
-            await _ended(process)
+            await end_worker(process)
             raise
         if not first:
-            await _ended(process)
-            raise ConfigError(
-                f"vLLM does not start: {last_line(self._log)}; mend the model's settings, its log "
-                f"is {self._log}"
-            )
+            await end_worker(process)
+            raise does_not_start(self._log)
         return process
 
     async def _read(self, process: asyncio.subprocess.Process) -> None:
@@ -161,7 +143,7 @@ class OfflineWorker:
                 if waiting is not None and not waiting.done():
                     waiting.set_result(found)
         finally:
-            await _ended(process)
+            await end_worker(process)
             for waiting in self._waiting.values():
                 if not waiting.done():
                     waiting.set_exception(self._gone())
@@ -169,13 +151,6 @@ class OfflineWorker:
     def _gone(self) -> ServerError:
         said = f"model {self._settings.model}: vLLM has ended in the midst of a call"
         return ServerError(f"{said} (log: {self._log})", retryable=True)
-
-
-async def _ended(process: asyncio.subprocess.Process) -> None:
-    """Ends the process and all that it has started, whoever died first."""
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    await process.wait()
 
 
 @dataclass(frozen=True)
@@ -206,16 +181,7 @@ def open_model(settings: ModelSettings) -> ServerChat:
     key = (str(settings.python), settings.model, *flags)
     worker = _SHARED.setdefault(key, OfflineWorker(settings, flags))
     worker.users += 1
-    wanted = {"return_token_ids": settings.token_ids, "logprobs": settings.logprobs}
-    return ServerChat(
-        _SharedWorker(worker, settings.max_in_flight),
-        settings,
-        Pacing(),
-        also={name: True for name, is_wanted in wanted.items() if is_wanted},
-        spelled=thoughts_under_both_names,
-        fitted=bounded,
-        process=worker,
-    )
+    return vllm_chat(_SharedWorker(worker, settings.max_in_flight), settings, Pacing(), worker)
 
 
 def open_scoring(settings: ModelSettings) -> VLLMScoring:

@@ -4,15 +4,13 @@ the model or by the form in which its calls came.
 
 import re
 from collections.abc import Iterable
-from functools import cache
-from importlib.resources import files
 
 import msgspec
 
-from synth.schemas import read_yaml
 from synth.text.calls.forms import bare, gemma, glm, harmony, marked, mistral, qwen_xml
 from synth.text.calls.found import RECOVERED
 from synth.text.calls.python_calls import PYTHONIC
+from synth.text.data_files import read
 
 BY_FORM = {
     qwen_xml.XML: "qwen3_coder",
@@ -43,12 +41,10 @@ class Parsers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return calls if self.thinking is None else (*calls, f"--reasoning-parser={self.thinking}")
 
 
-@cache
 def families() -> tuple[Parsers, ...]:
     """The table, in its order."""
-    place = files("synth") / "data" / "parsers.yaml"
-    table = read_yaml(place.read_text(encoding="utf-8"), place.name)
-    return msgspec.convert(table, tuple[Parsers, ...])
+    found: tuple[Parsers, ...] = read("data/parsers.yaml", tuple[Parsers, ...])
+    return found
 
 
 def parsers_of(*names: str | None) -> Parsers | None:

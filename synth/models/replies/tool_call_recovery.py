@@ -12,27 +12,14 @@ from msgspec.structs import replace
 
 from synth.models.replies.call_ids import arguments_meaning, identified
 from synth.schemas import Completion, Messages, ToolCall, ToolSchemas
-from synth.text.calls.forms.hermes import rendered_call
-from synth.text.calls.found import RECOVERED, FoundCalls
+from synth.text.calls.found import FoundCalls
 from synth.text.calls.reading import read_calls
 from synth.text.calls.thinking import inside_thinking, outside_thinking, without_thinking
-
-__all__ = ["RECOVERED", "recover_tool_calls", "rendered_call", "with_recovered_calls"]
 
 IN_THINKING = "tool_call_in_thinking"
 BESIDE = "tool_call_beside_others"
 LEFT = "tool_call_left_in_text"
 THOUGHT = "thinking_in_content"
-
-
-def recover_tool_calls(text: str, tools: ToolSchemas = ()) -> FoundCalls:
-    """The calls that stand in a text, in order; never raises. `tools` say of what type bare text
-    is, and which calls there can be without a mark.
-
-    A call that is cut off is kept as text, and so is a tag that holds no recognisable call, and a
-    `<function=` outside a tag that names no tool or is not closed.
-    """
-    return read_calls(text, tools)
 
 
 def with_recovered_calls(

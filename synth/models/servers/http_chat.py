@@ -21,7 +21,7 @@ from synth.models.local.vllm_local_server import LocalServer, shared_server
 from synth.models.probing.parsers import parsers_of
 from synth.models.servers.fleet import Fleet
 from synth.models.servers.http_server import HTTPServer
-from synth.models.servers.server_chat import ServerChat
+from synth.models.servers.server_chat import Process, ServerChat, Transport
 from synth.models.settings import OPENAI_URL, ModelSettings
 from synth.schemas import ConfigError, Messages
 
@@ -75,11 +75,18 @@ def open_vllm(
             )
     paced = Pacing(**pacing)
     servers = [HTTPServer(url, settings, paced.now) for url in settings.base_urls]
+    return vllm_chat(Fleet(servers, settings, paced), settings, paced, process)
+
+
+def vllm_chat(
+    transport: Transport, settings: ModelSettings, pacing: Pacing, process: Process | None
+) -> ServerChat:
+    """A client that speaks to vLLM, whatever carries its requests there."""
     wanted = {"return_token_ids": settings.token_ids, "logprobs": settings.logprobs}
     return ServerChat(
-        Fleet(servers, settings, paced),
+        transport,
         settings,
-        paced,
+        pacing,
         also={name: True for name, is_wanted in wanted.items() if is_wanted},
         spelled=thoughts_under_both_names,
         fitted=bounded,

@@ -6,12 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synth.models.replies.tool_call_recovery import (
-    rendered_call,
-    with_recovered_calls,
-)
+from synth.models.replies.tool_call_recovery import with_recovered_calls
 from synth.schemas.model import Completion
 from synth.schemas.trajectory import ToolCall
+from synth.text.calls.forms.hermes import rendered_call
 from tests.synth.models.written_calls import (
     CALL,
     CALLS,

@@ -2,25 +2,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synth.models.replies.tool_call_recovery import (
-    recover_tool_calls,
-    rendered_call,
-    with_recovered_calls,
-)
+from synth.models.replies.tool_call_recovery import with_recovered_calls
 from synth.schemas.model import Completion
 from synth.schemas.trajectory import ToolCall
+from synth.text.calls.forms.hermes import rendered_call
+from synth.text.calls.reading import read_calls
 from tests.synth.models.written_calls import CALL, CALLS, NAMES, PIECES, PLAIN, names
 
 
 @given(st.text() | PIECES)
 def test_it_never_raises(text: str) -> None:
-    recover_tool_calls(text)
+    read_calls(text)
     with_recovered_calls(Completion(content=text, thought=text), [], ())
 
 
 @given(st.text().filter(lambda text: "<tool_call>" not in text))
 def test_text_without_tags_is_unchanged(text: str) -> None:
-    recovered = recover_tool_calls(text)
+    recovered = read_calls(text)
     assert (recovered.calls, recovered.text, recovered.repairs) == ((), text, ())
 
 
@@ -30,7 +28,7 @@ def test_calls_that_we_rendered_are_recovered_to_the_byte(
     calls: list[ToolCall], before: str, after: str
 ) -> None:
     text = before + "".join(rendered_call(call.name, call.arguments) for call in calls) + after
-    recovered = recover_tool_calls(text)
+    recovered = read_calls(text)
     assert recovered.calls == tuple(calls)
     assert recovered.repairs == ("tool_call_recovered",)
     assert recovered.text == (before + after).strip()
@@ -41,7 +39,7 @@ def test_a_rendered_call_with_broken_arguments_stays_broken_under_its_own_name(
     name: str, arguments: str
 ) -> None:
     call = ToolCall.received("", name, arguments)
-    (recovered,) = recover_tool_calls(rendered_call(call.name, call.arguments)).calls or (None,)
+    (recovered,) = read_calls(rendered_call(call.name, call.arguments)).calls or (None,)
     if call.parse_error is not None and recovered is not None:
         assert recovered.name == name
         assert recovered.parse_error is not None
@@ -66,31 +64,31 @@ def test_arguments_may_come_before_the_name() -> None:
 
 
 def test_text_around_calls_is_kept() -> None:
-    recovered = recover_tool_calls(f"Let me look.\n{CALL}\n{CALL}\nThen I will answer.")
+    recovered = read_calls(f"Let me look.\n{CALL}\n{CALL}\nThen I will answer.")
     assert len(recovered.calls) == 2
     assert recovered.text.split("\n") == ["Let me look.", "", "", "Then I will answer."]
 
 
 def test_a_call_cut_off_in_its_json_stays_text() -> None:
     text = '<tool_call>\n{"name": "find", "arguments": {"id": 1'
-    assert recover_tool_calls(text).text == text
-    assert recover_tool_calls(text).calls == ()
+    assert read_calls(text).text == text
+    assert read_calls(text).calls == ()
 
 
 def test_whole_calls_before_a_cut_off_one_are_recovered() -> None:
-    recovered = recover_tool_calls(CALL + '<tool_call>{"name": "pay", "arg')
+    recovered = read_calls(CALL + '<tool_call>{"name": "pay", "arg')
     assert [call.name for call in recovered.calls] == ["find"]
     assert recovered.text == '<tool_call>{"name": "pay", "arg'
 
 
 def test_a_whole_call_whose_tag_was_never_closed_is_recovered() -> None:
-    recovered = recover_tool_calls('<tool_call>{"name": "find", "arguments": {}}')
+    recovered = read_calls('<tool_call>{"name": "find", "arguments": {}}')
     assert [call.name for call in recovered.calls] == ["find"]
     assert "tool_call_unclosed" in recovered.repairs
 
 
 def test_two_objects_in_one_tag_are_two_calls() -> None:
-    recovered = recover_tool_calls(
+    recovered = read_calls(
         '<tool_call>{"name": "a", "arguments": {}}\n{"name": "b", "arguments": {}}</tool_call>'
     )
     assert [call.name for call in recovered.calls] == ["a", "b"]
@@ -98,7 +96,7 @@ def test_two_objects_in_one_tag_are_two_calls() -> None:
 
 
 def test_a_brace_too_many_does_not_lose_the_call() -> None:
-    recovered = recover_tool_calls('<tool_call>{"name": "a", "arguments": {}}}</tool_call> ok')
+    recovered = read_calls('<tool_call>{"name": "a", "arguments": {}}}</tool_call> ok')
     assert [(call.name, call.parse_error) for call in recovered.calls] == [("a", None)]
     assert recovered.text == "} ok"
     assert "tool_call_extra_data" in recovered.repairs
@@ -117,7 +115,7 @@ def test_a_brace_too_many_does_not_lose_the_call() -> None:
 def test_broken_json_in_a_recognisable_call_stays_the_agents_error(
     inside: str, name: str, arguments: str
 ) -> None:
-    recovered = recover_tool_calls(f"<tool_call>{inside}</tool_call>")
+    recovered = read_calls(f"<tool_call>{inside}</tool_call>")
     (call,) = recovered.calls
     assert (call.name, call.arguments) == (name, arguments)
     assert call.parse_error is not None
@@ -137,23 +135,23 @@ def test_broken_json_in_a_recognisable_call_stays_the_agents_error(
 )
 def test_a_tag_that_names_no_tool_stays_text(inside: str) -> None:
     text = f"so <tool_call>{inside}</tool_call> it is"
-    recovered = recover_tool_calls(text)
+    recovered = read_calls(text)
     assert (recovered.calls, recovered.text) == ((), text)
 
 
 def test_arguments_written_as_a_string_are_the_agents_error() -> None:
-    (call,) = recover_tool_calls('<tool_call>{"name": "f", "arguments": "{}"}</tool_call>').calls
+    (call,) = read_calls('<tool_call>{"name": "f", "arguments": "{}"}</tool_call>').calls
     assert call.arguments == '"{}"'
     assert call.parse_error is not None
 
 
 def test_a_call_without_arguments_gets_none_and_says_so() -> None:
-    recovered = recover_tool_calls('<tool_call>{"name": "list_all"}</tool_call>')
+    recovered = read_calls('<tool_call>{"name": "list_all"}</tool_call>')
     assert recovered.calls == (ToolCall("", "list_all", "{}"),)
     assert "tool_call_without_arguments" in recovered.repairs
 
 
 @pytest.mark.slow
 def test_a_model_that_loops_on_the_tag_is_read_in_linear_time() -> None:
-    recover_tool_calls("<tool_call>" * 50_000)
-    recover_tool_calls("<tool_call>{" * 20_000 + "</tool_call>")
+    read_calls("<tool_call>" * 50_000)
+    read_calls("<tool_call>{" * 20_000 + "</tool_call>")

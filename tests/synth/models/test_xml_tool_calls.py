@@ -8,12 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synth.models.replies.tool_call_recovery import (
-    recover_tool_calls,
-    with_recovered_calls,
-)
+from synth.models.replies.tool_call_recovery import with_recovered_calls
 from synth.schemas.model import Completion
 from synth.schemas.trajectory import ToolCall
+from synth.text.calls.reading import read_calls
 from tests.synth.models.xml_calls import PAY, found, tool, written
 
 PLAIN = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="<"))
@@ -53,7 +51,7 @@ def test_calls_as_the_template_writes_them_are_recovered_with_their_types(
     made: list[tuple[str, dict[str, Any], dict[str, Any]]], before: str, after: str
 ) -> None:
     text = before + "\n".join(written(name, arguments) for name, arguments, _ in made) + after
-    recovered = recover_tool_calls(text, [schema for _, _, schema in made])
+    recovered = read_calls(text, [schema for _, _, schema in made])
     assert [(call.name, call.parsed()) for call in recovered.calls] == [
         (name, arguments) for name, arguments, _ in made
     ]
@@ -84,7 +82,7 @@ PIECES = st.lists(
 def test_whatever_is_written_nothing_is_raised_and_no_arguments_are_both_whole_and_no_object(
     text: str,
 ) -> None:
-    for call in recover_tool_calls(text, [PAY]).calls:
+    for call in read_calls(text, [PAY]).calls:
         assert (
             call == ToolCall.received("", call.name, call.arguments) or call.parse_error is not None
         )
@@ -99,7 +97,7 @@ def test_a_call_that_is_cut_off_anywhere_stays_text(
     name, arguments, schema = made
     whole = written(name, arguments)
     text = whole[: data.draw(st.integers(0, whole.rindex("</function>") + len("</function>") - 1))]
-    assert (recover_tool_calls(text, [schema]).calls, recover_tool_calls(text, [schema]).text) == (
+    assert (read_calls(text, [schema]).calls, read_calls(text, [schema]).text) == (
         (),
         text,
     )
@@ -136,7 +134,7 @@ def test_of_two_parameters_with_one_name_the_later_counts() -> None:
     ],
 )
 def test_what_is_not_closed_ends_where_the_next_begins_and_that_is_counted(inside: str) -> None:
-    recovered = recover_tool_calls(f"<tool_call>{inside}</tool_call> bye", [PAY])
+    recovered = read_calls(f"<tool_call>{inside}</tool_call> bye", [PAY])
     assert [call.parsed() for call in recovered.calls] == [{"sum": 1, "to": "x"}]
     assert (recovered.text, recovered.repairs) == (
         "bye",
@@ -163,7 +161,7 @@ def test_a_value_that_is_closed_may_hold_the_tags_around_calls(value: str) -> No
 
 def test_a_value_does_not_run_into_the_next_call() -> None:
     cut = "<tool_call><function=pay><parameter=sum>1"
-    recovered = recover_tool_calls(cut + written("pay", {"to": "x"}), [PAY])
+    recovered = read_calls(cut + written("pay", {"to": "x"}), [PAY])
     assert [call.parsed() for call in recovered.calls] == [{"to": "x"}]
     assert recovered.text == cut
 
@@ -178,7 +176,7 @@ def test_a_value_does_not_run_into_the_next_call() -> None:
     ],
 )
 def test_a_call_whose_tags_do_not_fit_stays_the_agents_error_as_it_was_written(inside: str) -> None:
-    recovered = recover_tool_calls(f"so <tool_call>\n{inside}\n</tool_call>", [PAY])
+    recovered = read_calls(f"so <tool_call>\n{inside}\n</tool_call>", [PAY])
     (call,) = recovered.calls
     assert (call.name, call.arguments, recovered.text) == ("pay", inside, "so")
     assert call.parse_error is not None
@@ -190,7 +188,7 @@ def test_two_functions_in_one_tag_are_two_calls_and_text_after_them_is_kept() ->
         "<tool_call><function=pay><parameter=sum>1</parameter></function>\n"
         "<function=pay></function> as agreed </tool_call>"
     )
-    recovered = recover_tool_calls(text, [PAY])
+    recovered = read_calls(text, [PAY])
     assert [call.parsed() for call in recovered.calls] == [{"sum": 1}, {}]
     assert (recovered.text, recovered.repairs[1:]) == (
         "as agreed",
@@ -201,7 +199,7 @@ def test_two_functions_in_one_tag_are_two_calls_and_text_after_them_is_kept() ->
 def test_a_function_outside_a_tag_is_a_call_where_it_names_a_tool_and_is_closed() -> None:
     bare = "<function=pay>\n<parameter=sum>\n1\n</parameter>\n</function>"
     for text in (bare, f"{bare}\n</tool_call>"):
-        recovered = recover_tool_calls(f"now\n{text}", [PAY])
+        recovered = read_calls(f"now\n{text}", [PAY])
         assert [call.parsed() for call in recovered.calls] == [{"sum": 1}]
         assert (recovered.text, recovered.repairs) == (
             "now",
@@ -212,7 +210,7 @@ def test_a_function_outside_a_tag_is_a_call_where_it_names_a_tool_and_is_closed(
         (bare.replace("pay", "talk"), (PAY,)),
         (bare.removesuffix("</function>"), (PAY,)),
     ):
-        assert (recover_tool_calls(text, tools).calls, recover_tool_calls(text, tools).text) == (
+        assert (read_calls(text, tools).calls, read_calls(text, tools).text) == (
             (),
             text,
         )

@@ -4,10 +4,8 @@ import json
 
 from hypothesis import strategies as st
 
-from synth.models.replies.tool_call_recovery import (
-    recover_tool_calls,
-)
 from synth.schemas.trajectory import ToolCall
+from synth.text.calls.reading import read_calls
 
 CALL = '<tool_call>\n{"name": "find", "arguments": {"id": 1}}\n</tool_call>'
 JSON = st.recursive(
@@ -69,4 +67,4 @@ PIECES = st.lists(
 
 
 def names(text: str) -> list[tuple[str, str]]:
-    return [(call.name, call.arguments) for call in recover_tool_calls(text).calls]
+    return [(call.name, call.arguments) for call in read_calls(text).calls]

@@ -3,9 +3,7 @@
 import json
 from typing import Any
 
-from synth.models.replies.tool_call_recovery import (
-    recover_tool_calls,
-)
+from synth.text.calls.reading import read_calls
 
 
 def tool(name: str, /, **properties: Any) -> dict[str, Any]:
@@ -38,4 +36,4 @@ def written(name: str, arguments: dict[str, Any]) -> str:
 
 
 def found(text: str, *tools: dict[str, Any]) -> list[tuple[str, Any]]:
-    return [(call.name, call.parsed()) for call in recover_tool_calls(text, tools).calls]
+    return [(call.name, call.parsed()) for call in read_calls(text, tools).calls]
