@@ -4,7 +4,7 @@ shard.
 
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,7 +85,13 @@ class StoredLedger:
         self.storage = Storage(url)
         self.state = LedgerState()
         self.files = ShardFiles(self.storage)
-        self._rows = ShardRows(self.storage.url, self.files, self.state)
+        rows = ShardRows(self.storage.url, self.files, self.state)
+        self.trajectories, self.records, self.trajectory = (
+            rows.trajectories,
+            rows.records,
+            rows.trajectory,
+        )
+        self.task_ids, self.tasks = rows.task_ids, rows.tasks
         self._cursor = Cursor(self.storage, mends=create)
         self.refresh()
         if not self.state.lines and not may_be_empty:
@@ -240,37 +246,6 @@ class StoredLedger:
         from synth.ledger.views import connect
 
         return connect(self, apart=True).frame(table, every=every)
-
-    def trajectories(
-        self, wanted: Collection[str] | None = None, *, every: bool = False
-    ) -> Iterator[Trajectory]:
-        """The current flow's trajectories, or those of `every` flow that ran here; all attempts,
-        one shard in memory at a time.
-        """
-        return self._rows.trajectories(wanted, every=every)
-
-    def records(self) -> Iterator[dict[str, Any]]:
-        """Rows of the current flow's trajectories without the heavy columns, one shard in memory at
-        a time.
-        """
-        return self._rows.records()
-
-    def trajectory(self, identity: str) -> Trajectory:
-        """One trajectory by id or unique beginning of one, of any flow that ran here. Raises
-        `ConfigError`.
-        """
-        return self._rows.trajectory(identity)
-
-    def task_ids(self) -> dict[str, str]:
-        """The current flow's tasks: id -> environment."""
-        return self._rows.task_ids()
-
-    def tasks(self, wanted: Collection[str], *, every: bool = False) -> dict[str, Task]:
-        """The wanted tasks by id, as far as the current flow has them, or any flow that ran here.
-
-        Which tasks a file holds is remembered: files without any that is wanted are read once.
-        """
-        return self._rows.tasks(wanted, every=every)
 
     def append(self, line: manifest.Line) -> bool:
         """Writes a line after those that were read; False where another writer was first."""

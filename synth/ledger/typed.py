@@ -10,6 +10,7 @@ import msgspec
 import pyarrow as pa
 
 from synth.ledger.ledger import StoredLedger
+from synth.ledger.log.manifest import StoredFile
 from synth.ledger.tables.evidence import HELD_BY
 from synth.ledger.views import LedgerConnection, connect
 from synth.schemas import METRICS
@@ -85,9 +86,9 @@ def read(
         while found := answer.fetchmany(AT_ONCE):
             for subject, metric, value, turn, text, key in found:
                 if aside is None:
-                    yield Read(subject, metric, value, turn, decode(text or "{}"), key)
-                    continue
-                about = aside.tried(subject, partial(decode, text or ""))
+                    about: T | None = decode(text or "{}")
+                else:
+                    about = aside.tried(subject, partial(decode, text or ""))
                 if about is not None:
                     yield Read(subject, metric, value, turn, about, key)
 
@@ -97,8 +98,7 @@ def committed(
 ) -> Iterator[Read[T]]:
     """Rows under a stage's key, in the order of their commits."""
     decode = msgspec.json.Decoder(kind).decode
-    shards = (shard.files for shard in ledger.state.shards if shard.stage_key == stage_key)
-    for file in (files[name] for files in shards for name in HELD_BY if name in files):
+    for file in _files(ledger, stage_key):
         for row in ledger.files.table(file, _READ).to_pylist():
             if row["metric"] in metrics:
                 yield Read(about=decode(row.pop("detail") or "{}"), **row)
@@ -113,8 +113,7 @@ def of_subjects(
     going over a run in parts costs as much for each part, however many there are.
     """
     known, wanted, found = _HELD.setdefault(ledger, {}), frozenset(subjects), list[Row]()
-    shards = (shard.files for shard in ledger.state.shards if shard.stage_key == stage_key)
-    for file in (files[name] for files in shards for name in HELD_BY if name in files):
+    for file in _files(ledger, stage_key):
         held = known.get(file.path)
         if held is None or not held.isdisjoint(wanted):
             rows = ledger.files.table(file, _READ).to_pylist()
@@ -129,3 +128,9 @@ def of_subjects(
 def labels(ledger: StoredLedger, kind: type[T]) -> Iterator[Read[T]]:
     """The current flow's labels of a kind."""
     return read(ledger, kind, METRICS[kind])
+
+
+def _files(ledger: StoredLedger, stage_key: str) -> Iterator[StoredFile]:
+    """The files of scores under a stage's key, in the order of their commits."""
+    shards = (shard.files for shard in ledger.state.shards if shard.stage_key == stage_key)
+    return (files[name] for files in shards for name in HELD_BY if name in files)

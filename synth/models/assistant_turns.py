@@ -132,11 +132,7 @@ async def assistant_turns(
     whole = await tokenize(messages, tools, False)
     found = AssistantTurns(template.template_hash, whole)
 
-    renamed = [
-        {**tool, "function": {**tool["function"], "name": f"{tool['function']['name']}_"}}
-        for tool in tools
-    ]
-    if tools and whole == await tokenize(messages, renamed, False):
+    if not await _shows_tools(tokenize, messages, tools, whole):
         return replace(found, unknown=TOOLS_NOT_RENDERED)
 
     if not template.end_of_turn:
@@ -154,3 +150,14 @@ async def assistant_turns(
             break
         spans.append((len(header), template.end_of_span(whole, len(header))))
     return replace(found, spans=spans)
+
+
+async def _shows_tools(
+    tokenize: Tokenize, messages: Messages, tools: ToolSchemas, whole: Sequence[TokenId]
+) -> bool:
+    """Whether a template writes tools into a chat: under other names it writes other tokens."""
+    renamed = [
+        {**tool, "function": {**tool["function"], "name": f"{tool['function']['name']}_"}}
+        for tool in tools
+    ]
+    return not tools or whole != await tokenize(messages, renamed, False)

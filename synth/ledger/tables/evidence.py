@@ -6,7 +6,7 @@ rows are put into the same columns as they are read (`former_rows`).
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -70,35 +70,40 @@ def former_rows(scores: pa.Table, table: str) -> pa.Table:
 def evidence_tables(scores: Iterable[Any], stage: str, stage_key: str) -> dict[str, list[Row]]:
     """The rows of the typed tables that scores are stored as, by table."""
     found: dict[str, list[Row]] = {}
-
-    def put(table: str, **row: Any) -> None:
-        found.setdefault(table, []).append(row | {"stage": stage, "stage_key": stage_key})
-
     for score in scores:
-        text, metric = _text(score.detail), score.metric
-        ask = _asking(text)
-        same = {name: getattr(score, name) for name in ("subject_id", "turn", "metric", "value")}
-        same["detail"] = text
-        if metric in KINDS:
-            identity = _label_id(stage_key, score, text)
-            put("labels", **same, label_id=identity, **_label(metric, ask))
-            for arm, ids in _ARMS.items():
-                for episode in ask(ids) or ():
-                    put("label_episodes", label_id=identity, arm=arm, trajectory_id=episode)
-        elif metric in UNITS:
-            put("units", **same, **_unit(score, ask))
-        else:
-            undefined = _string(ask("reason", "why", "fault")) if score.value is None else None
-            put("measures", **same, undefined=undefined, student=_string(ask("student")))
-            if metric not in _STEPS:
-                continue
-
-            for turn, value in zip(ask("turns") or (), ask("by_turn", "steps") or (), strict=False):
-                if value is not None:
-                    where = {"trajectory_id": score.subject_id, "turn": turn, "metric": metric}
-                    put("step_measures", **where, value=value)
+        for table, row in _rows_of(score, stage_key):
+            found.setdefault(table, []).append(row | {"stage": stage, "stage_key": stage_key})
 
     return found
+
+
+def _rows_of(score: Any, stage_key: str) -> Iterator[tuple[str, Row]]:
+    """The rows that a score is stored as, each with its table."""
+    text, metric = _text(score.detail), score.metric
+    ask = _asking(text)
+    same = {name: getattr(score, name) for name in ("subject_id", "turn", "metric", "value")}
+    same["detail"] = text
+    if metric in KINDS:
+        identity = _label_id(stage_key, score, text)
+        yield "labels", {**same, "label_id": identity, **_label(metric, ask)}
+        for arm, ids in _ARMS.items():
+            for episode in ask(ids) or ():
+                yield "label_episodes", {"label_id": identity, "arm": arm, "trajectory_id": episode}
+    elif metric in UNITS:
+        yield "units", {**same, **_unit(score, ask)}
+    else:
+        undefined = _string(ask("reason", "why", "fault")) if score.value is None else None
+        yield "measures", {**same, "undefined": undefined, "student": _string(ask("student"))}
+        if metric in _STEPS:
+            yield from (("step_measures", row) for row in _steps(score, ask))
+
+
+def _steps(score: Any, ask: Ask) -> Iterator[Row]:
+    """The values of a trial's turns, as far as they are known."""
+    for turn, value in zip(ask("turns") or (), ask("by_turn", "steps") or (), strict=False):
+        if value is not None:
+            where = {"trajectory_id": score.subject_id, "turn": turn, "metric": score.metric}
+            yield {**where, "value": value}
 
 
 def _label(metric: str, ask: Ask) -> Row:

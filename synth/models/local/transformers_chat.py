@@ -80,7 +80,8 @@ class TransformersChat:
         if self._decoding is None or self._decoding.done():
             self._decoding = asyncio.create_task(self._decode(model))
 
-        return self._completion(model, drawn, await drawn.done, messages, tools)
+        reply = self._completion(model, drawn, await drawn.done, messages)
+        return _with_calls(reply, messages, tools) if tools else reply
 
     async def close(self) -> None:
         """Ends the thread; what is still being decoded is abandoned."""
@@ -91,23 +92,10 @@ class TransformersChat:
         """Decodes until nobody waits and all are finished; who waits joins between two tokens."""
         batch: Batch | None = None
 
-        loop, timeout_s = asyncio.get_running_loop(), self._settings.timeout_s
-        late = f"model {self.name}: no reply within {timeout_s:g} s"
+        loop = asyncio.get_running_loop()
 
         while batch is not None or self._waiting:
-            fresh = list[DrawnText]()
-
-            if batch is None or batch.mergeable():
-                self._waiting = deque(one for one in self._waiting if not one.done.done())
-                # calls that were cancelled while they waited are gone by now
-                room = self._settings.max_in_flight - len(self._under_way)
-                for _ in range(within_prefill(self._waiting, room)):
-                    fresh.append(self._waiting.popleft())
-                    # its time runs from when it is read, not from when it came to wait
-                    fresh[-1].began_s = loop.time()
-                    error = ModelError(late, timeout=True, retryable=True)
-                    loop.call_later(timeout_s, _end, fresh[-1], error)
-
+            fresh = self._joining() if batch is None or batch.mergeable() else []
             self._under_way += fresh
 
             step = partial(self._thread.run, advanced, model, batch, fresh)
@@ -123,6 +111,22 @@ class TransformersChat:
                     ended.done.set_result((loop.time() - ended.began_s) * 1000)
             self._under_way = list(going)
 
+    def _joining(self) -> list[DrawnText]:
+        """Those who wait and are read now. The time of each runs from here, not from when it came
+        to wait.
+        """
+        # calls that were cancelled while they waited go here
+        self._waiting = deque(one for one in self._waiting if not one.done.done())
+        room = self._settings.max_in_flight - len(self._under_way)
+        fresh = [self._waiting.popleft() for _ in range(within_prefill(self._waiting, room))]
+
+        loop, timeout_s = asyncio.get_running_loop(), self._settings.timeout_s
+        for one in fresh:
+            one.began_s = loop.time()
+            late = f"model {self.name}: no reply within {timeout_s:g} s"
+            loop.call_later(timeout_s, _end, one, ModelError(late, timeout=True, retryable=True))
+        return fresh
+
     def _lose(self, why: str) -> None:
         """Tells all who wait why they wait in vain."""
         for lost in (*self._waiting, *self._under_way):
@@ -137,9 +141,8 @@ class TransformersChat:
         drawn: DrawnText,
         latency_ms: float,
         messages: Messages,
-        tools: ToolSchemas,
     ) -> Completion:
-
+        """What was drawn as a reply, its calls still in its text."""
         settings, usage = self._settings, Usage(len(drawn.prompt), len(drawn.tokens), calls=1)
 
         # some templates open the thinking in the prompt, so that the reply begins inside it
@@ -148,7 +151,7 @@ class TransformersChat:
             drawn.text, opened=header.rfind(_OPEN) > header.rfind(_CLOSE)
         )
 
-        reply = Completion(
+        return Completion(
             content=content,
             thought=thought,
             finish_reason=drawn.finish_reason,
@@ -163,20 +166,19 @@ class TransformersChat:
             repairs=(SENT_AS_TEXT,) if has_broken_calls(messages) else (),
         )
 
-        if not tools:
-            return reply
 
-        # to find the calls and to number them is this engine's own part, and no repair
-        read = read_apart(with_recovered_calls(reply, messages, tools), tools)
-
-        called = read.tool_calls and read.finish_reason == "stop"
-
-        repairs = (repair for repair in read.repairs if repair not in OWN_PART | {MISSING})
-        return replace(
-            read,
-            finish_reason="tool_calls" if called else read.finish_reason,
-            repairs=tuple(repairs),
-        )
+def _with_calls(reply: Completion, messages: Messages, tools: ToolSchemas) -> Completion:
+    """The reply with the calls in its text: to find and to number them is this engine's own part,
+    and no repair.
+    """
+    read = read_apart(with_recovered_calls(reply, messages, tools), tools)
+    called = read.tool_calls and read.finish_reason == "stop"
+    repairs = (repair for repair in read.repairs if repair not in OWN_PART | {MISSING})
+    return replace(
+        read,
+        finish_reason="tool_calls" if called else read.finish_reason,
+        repairs=tuple(repairs),
+    )
 
 
 def _end(drawn: DrawnText, error: ModelError) -> None:

@@ -85,13 +85,12 @@ class HTTPServer:
         request, and with it the key; so may the words of aiohttp, which quote an answer that is no
         HTTP.
         """
-        root = self.url.removesuffix("/v1") if beside else self.url
         try:
             async with (
                 asyncio.timeout(timeout_s),
                 self._session(method).request(
                     method,
-                    root + path,
+                    self._address(path, beside=beside),
                     data=body,
                     headers=self._headers,
                     allow_redirects=False,
@@ -115,6 +114,10 @@ class HTTPServer:
         except (aiohttp.ClientError, OSError) as error:
             failure = self.failed(f"connection lost: {error or type(error).__name__}")
         raise failure.saying(self.remover.clean_text(str(failure)))
+
+    def _address(self, path: str, *, beside: bool) -> str:
+        root = self.url.removesuffix("/v1") if beside else self.url
+        return root + path
 
     async def _read(self, answer: aiohttp.ClientResponse) -> bytes:
         """The body. Raises `ServerError` where it is longer than the limit, and reads no more."""

@@ -105,27 +105,30 @@ class ServerChat:
         body = request_body(self.name, self.spelled(messages), tools, fitted, also)
 
         def read(received: Received) -> tuple[Completion, ...]:
-            """The replies as their reader gets them; texts are searched for the key whenever parts
-            were put together.
-            """
-            price, finished = self._settings.price, list[Completion]()
-
-            for reply in read_replies(received.body, messages, n=n, price=price, seen=self._seen):
-                weights_id = received.weights_id or reply.weights_id
-                reply = replace(reply, weights_id=weights_id, latency_ms=received.latency_ms)
-                reply = without_key(reply, self._remover, taken_out=received.key_removed)
-
-                if tools:
-                    recovered = with_recovered_calls(reply, messages, tools)
-                    reply = without_key(read_apart(recovered, tools), self._remover)
-                    calls = reply.tool_calls or UNREAD in reply.repairs
-                    if reply.finish_reason in CALLS and not calls:
-                        raise unusable(received.body, "it ended by a call, and none is found in it")
-                finished.append(reply)
-
-            return tuple(finished)
+            price = self._settings.price
+            found = read_replies(received.body, messages, n=n, price=price, seen=self._seen)
+            return tuple(self._finished(one, received, messages, tools) for one in found)
 
         return await self.request(Post("/chat/completions", body, messages), read)
+
+    def _finished(
+        self, reply: Completion, received: Received, messages: Messages, tools: ToolSchemas
+    ) -> Completion:
+        """A reply as its reader gets it; texts are searched for the key whenever parts were put
+        together. Raises `ServerError` where it ended by a call that is not in it.
+        """
+        weights_id = received.weights_id or reply.weights_id
+        reply = replace(reply, weights_id=weights_id, latency_ms=received.latency_ms)
+        reply = without_key(reply, self._remover, taken_out=received.key_removed)
+        if not tools:
+            return reply
+
+        recovered = with_recovered_calls(reply, messages, tools)
+        reply = without_key(read_apart(recovered, tools), self._remover)
+        calls = reply.tool_calls or UNREAD in reply.repairs
+        if reply.finish_reason in CALLS and not calls:
+            raise unusable(received.body, "it ended by a call, and none is found in it")
+        return reply
 
     async def request(self, post: Post, read: Callable[[Received], T]) -> T:
         """What `read` makes of the answer without the key; one that it refuses by a `ServerError`
