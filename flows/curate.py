@@ -20,6 +20,7 @@ from synth.flows.run_record import keep_record, record_of, said_of_run, stored_f
 from synth.flows.stage_choice import OWN_STAGES
 from synth.flows.synthesize import Done, run_on
 from synth.ledger.ledger import StoredLedger
+from synth.ledger.log.manifest import StageLine
 from synth.schemas import ConfigError, Flow, UnboundError
 
 
@@ -45,17 +46,22 @@ async def curate(
     refuse_theirs(ledger, flow.name, stages)
     for line in (*dataset_warnings(whole), *left_alone(flow), *_not_bound(flow, ledger, bindings)):
         progress.say(line)
-    collected = [
-        line
-        for line in ledger.state.stages.values()
-        if not (line.stage.startswith(MEASURES) or kind_of_stage(line.stage) in OWN_STAGES)
-    ]
+    collected = _collecting(ledger)
     left = [stage for stage in unfinished(ledger) if kind_of_stage(stage) not in OWN_STAGES]
     if left:
         progress.say(not_finished(left, "curated"))
     if (made := record_of(ledger)) is not None:
         keep_record(ledger, made.said, what_runs({**flow.model_dump(mode="json"), "env": None}))
     return await run_on(ledger, whole, roles, stages, progress, bindings, collected=collected)
+
+
+def _collecting(ledger: StoredLedger) -> Sequence[StageLine]:
+    """The stages that have made what the ledger holds."""
+    return [
+        line
+        for line in ledger.state.stages.values()
+        if not (line.stage.startswith(MEASURES) or kind_of_stage(line.stage) in OWN_STAGES)
+    ]
 
 
 def _said_by(flow: Flow) -> Mapping[str, SaidByUser]:

@@ -28,6 +28,7 @@ from synth.schemas import (
 )
 
 _WHERE = f"models.{USER}"
+_OF_A_MODEL = frozenset({*ModelSettings.model_fields, "api_key"})
 
 
 class UserSettings(BaseModel):
@@ -68,19 +69,22 @@ def role(name: str, settings: Mapping[str, Any]) -> Role:
         prompts = _prompts(name, rest.pop(PROMPTS, None))
     if "model" not in rest and policy_name != "chat":
         return Role(_policy(where, str(policy_name), rest), None)
-    known = {*ModelSettings.model_fields, "api_key"}
-    ours = {key: value for key, value in rest.items() if key in known}
-    try:
-        chosen = strictly(ModelSettings, ours)
-    except ValidationError as error:
-        raise ConfigError(explain(error, ModelSettings, where)) from error
-    except ConfigError as error:
-        raise ConfigError(f"{where}.{error}") from error
-    left = {key: value for key, value in rest.items() if key not in known}
+    chosen = _model({key: value for key, value in rest.items() if key in _OF_A_MODEL}, where)
+    left = {key: value for key, value in rest.items() if key not in _OF_A_MODEL}
     policy = _policy(where, str(policy_name), left, chosen)
     with at(where):
         scoring = partial(open_scoring, chosen)
         return Role(_told(policy, prompts), open_model(chosen), None, scoring, prompts)
+
+
+def _model(settings: Mapping[str, Any], where: str) -> ModelSettings:
+    """Raises `ConfigError` with the place."""
+    try:
+        return strictly(ModelSettings, settings)
+    except ValidationError as error:
+        raise ConfigError(explain(error, ModelSettings, where)) from error
+    except ConfigError as error:
+        raise ConfigError(f"{where}.{error}") from error
 
 
 def _told(policy: PolicySpec, prompts: Mapping[str, str]) -> PolicySpec:

@@ -90,15 +90,12 @@ async def _scheduled(client: Any, deployment: Any) -> Scheduled:
         )
         for states, direction in (({"any_": waits}, "ASC"), ({"not_any_": waits}, "DESC"))
     ]
-    at_work = []
-    if pool is not None:
-        at_work = await client.read_workers_for_work_pool(pool, limit=MOST, offset=0)
     found = Scheduled(
         name=f"synth/{deployment.name}",
         pool=pool,
         schedules=tuple(_words(one) for one in deployment.schedules),
         paused=bool(deployment.paused),
-        workers=sum(one.status == "ONLINE" for one in at_work),
+        workers=0 if pool is None else await _at_work(client, pool),
         next_firing=_iso(waiting[0].expected_start_time) if waiting else None,
     )
     last = next((run for run in begun if not (run.parameters or {}).get("joins")), None)
@@ -112,6 +109,11 @@ async def _scheduled(client: Any, deployment: Any) -> Scheduled:
         last_fired=_iso(last.expected_start_time),
         last_url=url_of(last),
     )
+
+
+async def _at_work(client: Any, pool: str) -> int:
+    found = await client.read_workers_for_work_pool(pool, limit=MOST, offset=0)
+    return sum(one.status == "ONLINE" for one in found)
 
 
 def url_of(flow_run: Any) -> str | None:

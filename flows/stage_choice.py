@@ -54,11 +54,7 @@ def chosen_stages(
             name = choice.name if number == 1 else f"{choice.name}_{number}"
             with at(f"stages[{index}]"):
                 method = part("stage", choice.name, STAGES)
-            if not (isinstance(method, type) and issubclass(method, Method)):
-                raise ConfigError(
-                    f"{where}: {choice.name!r} is a {type(method).__name__}, not a Study or Method "
-                    "class"
-                )
+            _require_method(method, where, choice.name)
             chosen.append((name, where, method, _settings(choice, method, roles, where)))
 
     stages = []
@@ -68,6 +64,14 @@ def chosen_stages(
     _each_its_folder(stages)
     refuse_order(flow.stages, collect=collect)
     return stages
+
+
+def _require_method(found: Any, where: str, name: str) -> None:
+    """Raises `ConfigError` for what is no stage."""
+    if not (isinstance(found, type) and issubclass(found, Method)):
+        raise ConfigError(
+            f"{where}: {name!r} is a {type(found).__name__}, not a Study or Method class"
+        )
 
 
 def _settings(

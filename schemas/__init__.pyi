@@ -130,6 +130,7 @@ from synth.schemas.text.printing import in_file_name as in_file_name
 from synth.schemas.text.printing import in_html as in_html
 from synth.schemas.text.printing import in_markdown as in_markdown
 from synth.schemas.text.printing import printable as printable
+from synth.schemas.text.printing import utf16_escapes as utf16_escapes
 from synth.schemas.text.settings import explain as explain
 from synth.schemas.text.settings import strictly as strictly
 from synth.schemas.text.yaml_text import read_yaml as read_yaml

@@ -88,7 +88,14 @@ def test_what_is_printed_by_rich_is_no_markup() -> None:
 
 OF_COMMANDS = {
     "synth": set(synth.__all__),
-    "synth.schemas": {*synth.__all__, "SPACING", "ascii_json", "between_words", "printable"},
+    "synth.schemas": {
+        *synth.__all__,
+        "SPACING",
+        "ascii_json",
+        "between_words",
+        "printable",
+        "utf16_escapes",
+    },
     "synth.keys.looks": {"without_keys"},
 }
 """What a command may import beside other commands: the public names, escaping, and what takes keys

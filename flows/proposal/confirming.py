@@ -49,10 +49,7 @@ def confirming(ledger: StoredLedger, bindings: Bindings, settings: Settings) -> 
         "stages": [*map(deepcopy, STAGES)],
     }
     if len(worlds) == 1:
-        (name,) = worlds
-        said = bindings.said.get(name)
-        # how a world is started that cannot be opened without (a pool, a server) the user has said
-        content["env"] = {"name": name, **(said.start if said is not None else {}), "tasks": 0}
+        content["env"] = _started(*worlds, bindings)
     put_settings(content, settings)
 
     if not content.get("models"):
@@ -66,6 +63,14 @@ def confirming(ledger: StoredLedger, bindings: Bindings, settings: Settings) -> 
     # none of its own: the tasks are those of the trials
     content["env"].setdefault("tasks", 0)
     return flow_of(content, (), WHERE)
+
+
+def _started(name: str, bindings: Bindings) -> dict[str, Any]:
+    """A world as a flow names it; how one is started that cannot be opened without (a pool, a
+    server) the user has said.
+    """
+    said = bindings.said.get(name)
+    return {"name": name, **(said.start if said is not None else {}), "tasks": 0}
 
 
 def _done_again(content: Mapping[str, Any]) -> Iterator[Any]:

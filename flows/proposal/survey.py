@@ -70,12 +70,7 @@ def survey(ledger: StoredLedger, bindings: Bindings) -> Survey:
         having.update(_brought(one))
         decided[one.task_id][one.outcome.value] += 1
 
-    both = [
-        counts[Outcome.SUCCESS.value] and counts[Outcome.FAILURE.value]
-        for counts in decided.values()
-        if counts[Outcome.SUCCESS.value] + counts[Outcome.FAILURE.value] > 1
-    ]
-
+    both = [has for has in map(_has_both, decided.values()) if has is not None]
     return Survey(
         outcomes=dict(outcomes),
         models=dict(models),
@@ -85,10 +80,16 @@ def survey(ledger: StoredLedger, bindings: Bindings) -> Survey:
         with_prompt=having["with_prompt"],
         tasks=len(decided),
         trials=len(both),
-        mixed=sum(map(bool, both)),
+        mixed=sum(both),
         worlds=tuple(_opened(ledger, bindings)),
         tested=_tested(ledger),
     )
+
+
+def _has_both(outcomes: Mapping[str, int]) -> bool | None:
+    """Whether a task's decided trials have both outcomes; None where there are not several."""
+    passed, failed = (outcomes.get(one.value, 0) for one in (Outcome.SUCCESS, Outcome.FAILURE))
+    return passed > 0 and failed > 0 if passed + failed > 1 else None
 
 
 def _brought(one: Trajectory) -> Iterator[str]:

@@ -95,14 +95,7 @@ class ShardJudging:
 
         for identity in identities:
             said = result.verdicts.get(identity, Verdict(None, "not_judged"))
-            if not isinstance(said, Verdict):
-                kind = type(said).__name__
-                raise ConfigError(f"{what}, trajectory {identity}: gave a {kind}, not a Verdict")
-            self.decisions.append(
-                Decision(
-                    identity, one.name, said.keep, said.reason, said.score, said.detail or None
-                )
-            )
+            self.decisions.append(_decision(one.name, identity, said))
 
         self.scores.extend(
             Score(f"filter:{one.name}", NOTE, None, at, Text(line))
@@ -118,3 +111,11 @@ class ShardJudging:
 def _ids(cases: Iterable[Case]) -> list[str]:
     """The trajectories of some cases."""
     return [case.trajectory.trajectory_id for case in cases]
+
+
+def _decision(name: str, identity: str, said: object) -> Decision:
+    """A filter's verdict on a trajectory. Raises `ConfigError` for what is none."""
+    if not isinstance(said, Verdict):
+        kind = type(said).__name__
+        raise ConfigError(f"filter {name!r}, trajectory {identity}: gave a {kind}, not a Verdict")
+    return Decision(identity, name, said.keep, said.reason, said.score, said.detail or None)

@@ -110,12 +110,14 @@ class SelectStage(Method):
                 masks = came_back.masks_of(identity) if keep else {}
                 told = {MASKS: {str(turn): why for turn, why in masks.items()}} if masks else None
                 result.decisions.append(Decision(identity, shard.name, keep, reason, detail=told))
-        if self.rl is None:
-            return
+        if self.rl is not None:
+            self._rank(shard, self.rl)
 
+    def _rank(self, shard: ShardContext, rule: RlSelection) -> None:
+        """Decides on tasks; those that compete have a rank."""
+        result, name = shard.of(OF_ALL), f"{shard.name}.rl"
         tasks = rl_tasks(shard.run.ledger, self.takes["rl"].release)
-        for identity, one in sorted(ranked([task for task, _ in tasks], self.rl).items()):
-            name = f"{shard.name}.rl"
+        for identity, one in sorted(ranked([task for task, _ in tasks], rule).items()):
             result.decisions.append(Decision(identity, name, one.keep, one.reason, one.mixed))
 
             if one.rank is not None:

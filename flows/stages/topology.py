@@ -2,6 +2,7 @@
 and the task, as rows.
 """
 
+import re
 from asyncio import to_thread
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
@@ -15,13 +16,12 @@ from synth.engine.study.shard import OF_ALL, ShardContext
 from synth.engine.study.stage_context import StageContext
 from synth.flows.stages.earlier import trials_by_task
 from synth.flows.stages.nondeterminism import learned_fields
-from synth.flows.stages.topology_settings import installed, patterns_of_something
 from synth.ledger.ledger import Score, StoredLedger
 from synth.ledger.storage.journal import state_folder
 from synth.ledger.typed import read
 from synth.ledger.with_tasks import batches
 from synth.schemas import Potentials, Shard, Trajectory, content_hash
-from synth.topology.embeddings import Embed, kept_sentence_encoder
+from synth.topology.embeddings import Embed, kept_sentence_encoder, missing
 from synth.topology.graph import BASE
 from synth.topology.keys import Level
 from synth.topology.nondeterminism.fields import Field as NondeterministicField
@@ -30,6 +30,34 @@ from synth.topology.nondeterminism.masking import DEFAULTS, Nondeterminism
 from synth.topology.of_task import task_rows
 from synth.topology.potential import SEEN
 from synth.topology.semantic import SIMILARITY, merges
+
+
+def installed(level: Level) -> Level:
+    """Raises `ValueError` where level `semantic` lacks its encoder."""
+    told = missing() if level == "semantic" else None
+    if told is not None:
+        raise ValueError(told)
+    return level
+
+
+def patterns_of_something(patterns: dict[str, str]) -> dict[str, str]:
+    """Raises `ValueError` for what is no regular expression, and for what matches between any two
+    characters.
+    """
+    for name, pattern in patterns.items():
+        try:
+            found = re.compile(pattern).match("")
+        except (re.error, OverflowError, RecursionError) as error:
+            raise ValueError(f"{name}: {pattern!r} is no regular expression: {error}") from error
+
+        if found is not None:
+            raise ValueError(
+                f"{name}: {pattern!r} matches the empty text, and so stands between any two "
+                "characters; ask for one at least"
+            )
+
+    return patterns
+
 
 TRIALS_PER_SHARD = 1000
 """As many as one process holds in memory with all their turns; the graphs of a shard are built one

@@ -102,11 +102,12 @@ def ascii_json(text: str | bytes) -> str:
     terminal acts on.
     """
     whole = text.decode() if isinstance(text, bytes) else text
-    return _NOT_ASCII.sub(_units, whole)
+    return _NOT_ASCII.sub(lambda found: utf16_escapes(found[0]), whole)
 
 
-def _units(found: re.Match[str]) -> str:
-    units = found[0].encode("utf-16-be", "surrogatepass")
+def utf16_escapes(text: str) -> str:
+    r"""A text as \uXXXX, in UTF-16 units: within JSON it means the same."""
+    units = text.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic.errors import PydanticUserError
-from pydantic_core import SchemaValidator
+from pydantic_core import ErrorDetails, SchemaValidator
 
 from synth.schemas.errors import ConfigError
 
@@ -167,14 +167,7 @@ def explain(
     first = (mistyped or problems)[0] if problems[0]["type"] == "missing" else problems[0]
     kind, location = first["type"], first["loc"]
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    context = {
-        name: f"{value:g}" if isinstance(value, float) else value
-        for name, value in first.get("ctx", {}).items()
-    }
-    words = first["msg"].replace("Input should be", "must be")
-    if kind in _PLAIN:
-        words = _PLAIN[kind].format(**context)
-
+    words = _words(first)
     at_key = location[-1:] == ("[key]",)
     if kind == "invalid_key" or at_key:
         place = _place(prefix, location[:-1] if at_key else location)
@@ -190,6 +183,17 @@ def explain(
         return f"{place} is missing{more}"
     keys = allowed(model, location, also) if words == _MAPPING else ""
     return f"{place}: {words}{keys}{more}"
+
+
+def _words(problem: ErrorDetails) -> str:
+    """What is wrong, in plain words."""
+    if problem["type"] not in _PLAIN:
+        return problem["msg"].replace("Input should be", "must be")
+    context = {
+        name: f"{value:g}" if isinstance(value, float) else value
+        for name, value in problem.get("ctx", {}).items()
+    }
+    return _PLAIN[problem["type"]].format(**context)
 
 
 def allowed(

@@ -173,13 +173,7 @@ def check_flow(
     said = said_by_files(environments)
     url = _run_dir(chosen, run_dir)
     if curates:
-        with in_file(where):
-            _, stages = resolve(chosen, collect=False)
-        ledger = StoredLedger(url)
-        refuse_their_datasets(ledger, chosen.name, stages)
-        warned = (*dataset_warnings(curated(chosen, ledger)), *left_alone(chosen))
-        names = tuple(stage.name for stage in stages)
-        return FlowCheck(where, url, names, warned, len(ledger.state.current_valid()))
+        return _curation_check(chosen, where, url)
     refuse_foreign(url)
     with in_file(where):
         _, stages = resolve(chosen, bindings_of_flow(chosen, url, said))
@@ -195,6 +189,17 @@ def check_flow(
         else f"plays at most {wanted.episodes} episodes of {wanted.against} before the tasks are "
         "made",
     )
+
+
+def _curation_check(flow: Flow, where: str, url: str) -> FlowCheck:
+    """Whether `curate` would take a flow."""
+    with in_file(where):
+        _, stages = resolve(flow, collect=False)
+    ledger = StoredLedger(url)
+    refuse_their_datasets(ledger, flow.name, stages)
+    warned = (*dataset_warnings(curated(flow, ledger)), *left_alone(flow))
+    names = tuple(stage.name for stage in stages)
+    return FlowCheck(where, url, names, warned, len(ledger.state.current_valid()))
 
 
 def _run_dir(flow: Flow, run_dir: Path | str | None) -> str:

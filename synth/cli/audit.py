@@ -1,6 +1,5 @@
 """`synth audit`: the same questions, asked of any world; `synth envs`: the worlds."""
 
-import json
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from synth.cli.options import OPTIONS, command, console, tell, write_file
-from synth.schemas import ConfigError, ascii_json, printable
+from synth.cli.options import OPTIONS, command, console, tell, tell_json, write_file
+from synth.schemas import ConfigError, printable
 
 if TYPE_CHECKING:
     from synth import AuditAnswer, AuditReport
@@ -47,7 +46,7 @@ def audit(env: str, as_json: bool, html: Path | None, **chosen: Any) -> None:
     if html is not None:
         write_file("--html", html, audit_page(report, _again(env, chosen)).encode())
     if as_json:
-        click.echo(ascii_json(json.dumps(report.as_json(), indent=2)))
+        tell_json(report.as_json())
     else:
         say_report(report, html)
     if report.failed:

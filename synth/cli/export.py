@@ -8,18 +8,15 @@ from synth.schemas import ConfigError, SynthError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from synth import Table
+    from synth import RowSettings, Table
 
 
 @command
 def export(
     run: str,
     kind: str,
-    form: str | None,
     out: str | None,
     check: bool,
-    outcomes: tuple[str, ...],
-    honour: tuple[str, ...],
     overwrite: bool,
     **chosen: Any,
 ) -> None:
@@ -30,9 +27,6 @@ def export(
     Example:  synth export runs/quickstart --kind sft --as trl --out data/sft --include-scripted
               synth export runs/quickstart --kind sft --as axolotl --check --student Qwen/Qwen3-0.6B
     """
-    from pydantic import ValidationError
-
-    from synth import Outcome, RowSettings
     from synth import check_export as proved
     from synth import export as written
 
@@ -41,14 +35,7 @@ def export(
             "synth export writes to --out DIR, or proves without writing with --check: give one "
             "of them"
         )
-    try:
-        settings = RowSettings(
-            form=form, outcomes=tuple(map(Outcome, outcomes)), honour=honour or None, **chosen
-        )
-    except ValidationError as error:
-        raise ConfigError(
-            f"--unroll {chosen['unroll']}: {error.errors()[0]['msg'].removeprefix('Value error, ')}"
-        ) from error
+    settings = _settings(**chosen)
     ledger, out_to = open_run(run), console()
 
     def told(funnel: "Table", lines: "Sequence[str]") -> None:
@@ -65,3 +52,17 @@ def export(
     else:
         written(ledger, kind, to=out, settings=settings, overwrite=overwrite, flags=True, told=told)
         tell(f"{kind}  {out}")
+
+
+def _settings(outcomes: tuple[str, ...], honour: tuple[str, ...], **chosen: Any) -> "RowSettings":
+    """What else is taken in. Raises `ConfigError`."""
+    from pydantic import ValidationError
+
+    from synth import Outcome, RowSettings
+
+    try:
+        return RowSettings(outcomes=tuple(map(Outcome, outcomes)), honour=honour or None, **chosen)
+    except ValidationError as error:
+        raise ConfigError(
+            f"--unroll {chosen['unroll']}: {error.errors()[0]['msg'].removeprefix('Value error, ')}"
+        ) from error

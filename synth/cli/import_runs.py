@@ -95,7 +95,13 @@ def _tables(tally: "ImportTally") -> "Iterator[Table]":
     if tally.unread:
         kinds = [(printable(kind), _number(count)) for kind, count in tally.unread.most_common()]
         yield Table("Not read: kept as it stood", ("content", "count"), kinds)
-    reasons = []
+    reasons = list(_rejected(tally))
+    if reasons:
+        yield Table("Rejected", ("reason", "count", "where"), reasons)
+
+
+def _rejected(tally: "ImportTally") -> Iterator[tuple[str, str, str]]:
+    """What did not come in: reason, how often, and the first places that it stands for."""
     for reason, count in Counter(tally.reasons).most_common():
         places = [
             f"{one.file}{_within(one.locator)}" + (f": {one.detail}" if one.detail else "")
@@ -104,9 +110,7 @@ def _tables(tally: "ImportTally") -> "Iterator[Table]":
         ]
         more = [f"... and {count - _EXAMPLES:,} more"] if count > _EXAMPLES else []
         lines = [printable(line) for line in (*places[:_EXAMPLES], *more)]
-        reasons.append((reason, f"{count:,}", "\n".join(lines)))
-    if reasons:
-        yield Table("Rejected", ("reason", "count", "where"), reasons)
+        yield reason, f"{count:,}", "\n".join(lines)
 
 
 def _of_labels(tally: "ImportTally") -> Iterator[str]:

@@ -1,5 +1,6 @@
 """What commands share: their options, and how they open a run and print."""
 
+import json
 import math
 import os
 import shlex
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from synth.schemas import ConfigError, printable
+from synth.schemas import ConfigError, ascii_json, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -70,6 +71,11 @@ def _number(
 def tell(line: str, *, err: bool = False) -> None:
     """One line, whoever wrote it; to stderr where it is no result."""
     click.echo(printable(line), err=err)
+
+
+def tell_json(content: Any) -> None:
+    """What programs read, on stdout."""
+    click.echo(ascii_json(json.dumps(content, indent=2)))
 
 
 def warn(line: str) -> None:

@@ -1,13 +1,9 @@
 """`synth rank`: which teacher, method or policy a student would learn most from."""
 
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from synth.cli.options import command, open_run, tell
-from synth.schemas import ascii_json
+from synth.cli.options import command, open_run, tell, tell_json
 
 if TYPE_CHECKING:
     from synth import Interval, Ranking
@@ -30,7 +26,7 @@ def rank(run: str, by: str, student: str | None, seed: int, as_json: bool) -> No
     found, who = ranked(open_run(run), by=by, student=student, seed=seed)
     if as_json:
         said = {"student": who, "by": by, **msgspec.to_builtins(found), "proxies": found.proxies}
-        click.echo(ascii_json(json.dumps(said, indent=2)))
+        tell_json(said)
         return
     for line in _lines(who, by, found):
         tell(line)

@@ -93,6 +93,11 @@ def readable(trajectory: "Trajectory") -> Iterator[str]:
                 dim=True,
             )
         yield from turn_lines(turn)
+    yield from _ended(t)
+
+
+def _ended(t: "Trajectory") -> Iterator[str]:
+    """How a trajectory ended, and what its check said."""
     yield ""
     verdict = f"{t.outcome}, ended by {t.termination}" + (
         f", reward {t.reward:g}" if t.reward is not None else ""

@@ -2,13 +2,9 @@
 Prefect server.
 """
 
-import json
 from typing import Any
 
-import click
-
-from synth.cli.options import command, tell, warn
-from synth.schemas import ascii_json
+from synth.cli.options import command, tell, tell_json, warn
 
 
 @command
@@ -25,7 +21,7 @@ def status(as_json: bool, **chosen: Any) -> None:
 
     found = looked_at(**chosen, told=warn)
     if as_json:
-        click.echo(ascii_json(json.dumps(found.as_json(), indent=2)))
+        tell_json(found.as_json())
         return
     for line in found.lines:
         tell(line)

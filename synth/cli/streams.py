@@ -7,7 +7,7 @@ import re
 import sys
 from typing import Any
 
-from synth.schemas import SPACING, printable
+from synth.schemas import SPACING, printable, utf16_escapes
 
 
 class _Noting(io.FileIO):
@@ -92,10 +92,7 @@ _ESCAPED = "synth.escaped"
 
 
 def _escaped(error: UnicodeError) -> tuple[str, int]:
-    r"""What an encoding cannot say as \uXXXX, in UTF-16 units: JSON stays JSON, with the same
-    meaning.
-    """
+    """What an encoding cannot say, by its escapes: JSON stays JSON, with the same meaning."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2)), error.end
+    return utf16_escapes(error.object[error.start : error.end]), error.end

@@ -65,20 +65,9 @@ class KeyRemover:
                 for at in range(0, len(text) - size + 1, size):
                     of_anchors[text[at : at + size]].append((spelling, at))
 
-        # the longest first: where one is found, so are those that it begins with
-        anchors = sorted(of_anchors, key=len, reverse=True)
-        self._places = {
-            anchor: [
-                place
-                for other in anchors
-                if anchor.startswith(other)
-                for place in of_anchors[other]
-            ]
-            for anchor in anchors
-        }
-
-        if anchors:
-            any_of_them = b"|".join(map(re2.escape, anchors))
+        self._places = _with_beginnings(of_anchors)
+        if self._places:
+            any_of_them = b"|".join(map(re2.escape, self._places))
             self._anchor = in_bytes(any_of_them)
             self._worth_a_look = in_bytes(
                 b"(?i:" + any_of_them + b")|" + otherwise_read(marks=self._marks)
@@ -154,6 +143,21 @@ class KeyRemover:
                 yield begin, stop, spelling.mark
 
             at = max(hit.start() + 1, last)
+
+
+def _with_beginnings(
+    of_anchors: Mapping[bytes, list[tuple[_Spelling, int]]],
+) -> dict[bytes, list[tuple[_Spelling, int]]]:
+    """The places of anchors, the longest first: where one is found, so are those that it begins
+    with.
+    """
+    anchors = sorted(of_anchors, key=len, reverse=True)
+    return {
+        anchor: [
+            place for other in anchors if anchor.startswith(other) for place in of_anchors[other]
+        ]
+        for anchor in anchors
+    }
 
 
 def _piece(text: bytes, at: int, spelling: _Spelling, offset: int) -> tuple[int, int]:
