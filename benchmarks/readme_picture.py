@@ -11,7 +11,7 @@ from rich.console import Console
 
 from synth.engine.funnel import funnel_notes, funnel_table
 from synth.engine.progress import progress_for
-from synth.flows.flow_file import flow_of, read_content
+from synth.flows.own.flow_file import flow_of, read_content
 from synth.flows.synthesize import synthesize
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -41,8 +41,8 @@ class Questions:
 
 @dataclass(frozen=True)
 class EnvStart:
-    """How a world is started, which its user alone says (flows/bindings.py): no task, row or file
-    of a run does.
+    """How a world is started, which its user alone says (flows/own/bindings.py): no task, row or
+    file of a run does.
 
     `settings` is what may be said, of which those in `paths` are paths; `bound` gives the world
     that is started so, whose `start` is

@@ -9,14 +9,13 @@ from synth.engine.progress import Progress
 from synth.engine.runs.measure_cache import MEASURES
 from synth.engine.runs.unfinished import kind_of_stage, not_finished, unfinished
 from synth.envs.registry import ENVS
-from synth.flows.bindings import Bindings, SaidByUser
 from synth.flows.environments import bindings_of, said_by_flow
-from synth.flows.own_flow import what_runs
-from synth.flows.parts import DOTTED
-from synth.flows.plugins import plugin_names
+from synth.flows.own.bindings import Bindings, SaidByUser
+from synth.flows.own.own_flow import what_runs
+from synth.flows.own.run_folder import refuse_theirs
+from synth.flows.own.run_record import keep_record, record_of, said_of_run, stored_flow
+from synth.flows.parts import DOTTED, plugin_names
 from synth.flows.resolve import resolve
-from synth.flows.run_folder import refuse_theirs
-from synth.flows.run_record import keep_record, record_of, said_of_run, stored_flow
 from synth.flows.stage_choice import OWN_STAGES
 from synth.flows.synthesize import Done, run_on
 from synth.ledger.ledger import StoredLedger

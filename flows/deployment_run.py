@@ -14,12 +14,12 @@ from zoneinfo import ZoneInfo
 from synth.engine.progress import PlainProgress, Progress
 from synth.engine.runs.beating import STARTED_BY, StartedBy
 from synth.engine.runs.summary import failed_run
-from synth.flows.deployment_server import ToldServer
-from synth.flows.deployment_settings import run_dir_of
-from synth.flows.flow_file import flow_of
+from synth.flows.deployments.schedules import close_dead
+from synth.flows.deployments.server import ToldServer
+from synth.flows.deployments.settings import run_dir_of
+from synth.flows.own.flow_file import flow_of
 from synth.flows.parts import look_also_in
 from synth.flows.prefect import named, prefect_api, users_client
-from synth.flows.schedules import close_dead
 from synth.flows.synthesize import Done, Recipe, synthesize
 from synth.flows.work import again_after
 from synth.ledger.storage import Storage

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from synth.envs.registry import ENVS
-from synth.flows.bindings import Bindings, SaidByUser, private, public
-from synth.flows.flow_file import read_content
-from synth.flows.own_flow import refuse_what_a_run_says
+from synth.flows.own.bindings import Bindings, SaidByUser, private, public
+from synth.flows.own.flow_file import read_content
+from synth.flows.own.own_flow import refuse_what_a_run_says
+from synth.flows.own.run_record import said_of_run
 from synth.flows.parts import folders, validated, world
-from synth.flows.run_record import said_of_run
 from synth.keys import refuse_literals
 from synth.ledger.ledger import StoredLedger
 from synth.schemas import ConfigError, Env, EnvChoice, EnvSpec, Flow, OpenEnv, Task

@@ -16,11 +16,11 @@ from synth.claims import Units
 from synth.engine.progress import PlainProgress, Progress
 from synth.engine.runs.beating import under_way
 from synth.engine.runs.runner import plain
-from synth.flows.bindings import SaidByUser
 from synth.flows.data_folder import refuse_to_start_in_data
+from synth.flows.own.bindings import SaidByUser
+from synth.flows.own.run_record import place_of
 from synth.flows.parts import folders, look_also_in
 from synth.flows.resolve import resolve
-from synth.flows.run_record import place_of
 from synth.flows.synthesize import Done, bindings_of_flow, synthesize
 from synth.flows.work import again_after
 from synth.ledger.storage import Storage

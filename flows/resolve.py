@@ -6,9 +6,9 @@ from synth.engine.budget import require_prices
 from synth.engine.context import Role, Run
 from synth.engine.study.stage import MethodStage, bound_stage
 from synth.envs.world import EnvEntry
-from synth.flows.bindings import Bindings, private
 from synth.flows.environments import bindings_of, said_by_flow, without_start
-from synth.flows.flow_file import refuse_keys
+from synth.flows.own.bindings import Bindings, private
+from synth.flows.own.flow_file import refuse_keys
 from synth.flows.parts import at, validated, world
 from synth.flows.roles import role, roles_of
 from synth.flows.stage_choice import chosen_filters, chosen_stages

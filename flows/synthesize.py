@@ -11,12 +11,12 @@ from synth.engine.flow_warnings import dataset_warnings, no_op_stages
 from synth.engine.progress import Progress
 from synth.engine.runs.beating import beating
 from synth.engine.runs.runner import run_stages
-from synth.flows.bindings import Bindings, SaidByUser
 from synth.flows.environments import bindings_of, said_by_flow
-from synth.flows.own_flow import what_runs
+from synth.flows.own.bindings import Bindings, SaidByUser
+from synth.flows.own.own_flow import what_runs
+from synth.flows.own.run_folder import refuse_foreign, refuse_theirs
+from synth.flows.own.run_record import keep_record
 from synth.flows.resolve import resolve
-from synth.flows.run_folder import refuse_foreign, refuse_theirs
-from synth.flows.run_record import keep_record
 from synth.ledger.atomic_write import write_named
 from synth.ledger.ledger import StoredLedger
 from synth.ledger.log.manifest import StageLine

@@ -10,10 +10,10 @@ from synth.claims import Units
 from synth.engine.numbers import short_duration
 from synth.engine.progress import Progress
 from synth.engine.runs.runner import plain
-from synth.flows.bindings import SaidByUser
-from synth.flows.own_flow import what_runs
-from synth.flows.run_folder import begun
-from synth.flows.run_record import record_of, stored_flow
+from synth.flows.own.bindings import SaidByUser
+from synth.flows.own.own_flow import what_runs
+from synth.flows.own.run_folder import begun
+from synth.flows.own.run_record import record_of, stored_flow
 from synth.flows.synthesize import Done, synthesize
 from synth.ledger.ledger import StoredLedger
 from synth.ledger.storage import Storage

@@ -65,8 +65,8 @@ from synth.exporters.kind import RowSettings as RowSettings
 from synth.exporters.proof.check import Proof as Proof
 from synth.filters.rank_surprisal.sources import Interval as Interval
 from synth.filters.rank_surprisal.sources import Ranking as Ranking
-from synth.flows.templates import list_templates as list_templates
-from synth.flows.templates import write_template as write_template
+from synth.flows.own.templates import list_templates as list_templates
+from synth.flows.own.templates import write_template as write_template
 from synth.importers.tally import ImportTally as ImportTally
 from synth.models.probing.endpoint import Finding as Finding
 from synth.policies.function import policy as policy

@@ -9,7 +9,7 @@ from typing import Any
 
 from synth.engine.context import Run
 from synth.engine.progress import PlainProgress
-from synth.flows.flow_file import flow_of, read_content
+from synth.flows.own.flow_file import flow_of, read_content
 from synth.flows.synthesize import Recipe, synthesize
 from synth.schemas.flow import Flow
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 
-from synth.flows.bindings import Bindings
-from synth.flows.flow_file import flow_of
-from synth.flows.own_flow import Settings, put_settings
+from synth.flows.own.bindings import Bindings
+from synth.flows.own.flow_file import flow_of
+from synth.flows.own.own_flow import Settings, put_settings
 from synth.flows.parts import world
 from synth.flows.proposal.survey import survey
 from synth.ledger.ledger import StoredLedger

@@ -9,9 +9,9 @@ import yaml
 
 from synth.exporters.doors import DoorTable, door_table
 from synth.exporters.kind import RowSettings
-from synth.flows.bindings import Bindings
-from synth.flows.flow_file import flow_of
-from synth.flows.own_flow import Settings, put_settings
+from synth.flows.own.bindings import Bindings
+from synth.flows.own.flow_file import flow_of
+from synth.flows.own.own_flow import Settings, put_settings
 from synth.flows.proposal.survey import Survey, survey
 from synth.flows.resolve import resolve, roles_of_filters
 from synth.flows.stages.export import ExportSettings, exports_among

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from synth.engine.numbers import counted_noun
-from synth.flows.bindings import Bindings
+from synth.flows.own.bindings import Bindings
 from synth.ledger.ledger import StoredLedger
 from synth.ledger.typed import read
 from synth.ledger.views import connect

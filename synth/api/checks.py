@@ -19,10 +19,10 @@ from synth.envs.audit.report import AuditLimits, Report
 from synth.envs.registry import ENVS
 from synth.envs.world import EnvEntry
 from synth.exporters.folder.sums import SUMS, folder_problems, is_dataset, read_sums
-from synth.flows.bindings import Bindings, private, public, started
 from synth.flows.environments import Files, bindings_for, bindings_of, said_by_files
-from synth.flows.flow_file import read_settings
-from synth.flows.own_flow import Settings
+from synth.flows.own.bindings import Bindings, private, public, started
+from synth.flows.own.flow_file import read_settings
+from synth.flows.own.own_flow import Settings
 from synth.flows.parts import validated, world
 from synth.keys import refuse_literals
 from synth.ledger import StoredLedger

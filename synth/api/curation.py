@@ -11,7 +11,7 @@ from synth.engine.table import Table
 from synth.exporters.doors import DoorTable
 from synth.flows.curate import curate as curating
 from synth.flows.environments import Files, bindings_for, said_by_files
-from synth.flows.own_flow import Settings, given_flow, in_file
+from synth.flows.own.own_flow import Settings, given_flow, in_file
 from synth.flows.proposal.confirming import confirming
 from synth.flows.proposal.flow import doors_of, proposal
 from synth.ledger import StoredLedger

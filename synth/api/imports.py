@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from synth.engine.progress import progress_for
-from synth.flows.parts import part
-from synth.flows.plugins import plugin
-from synth.flows.run_folder import refuse_foreign
+from synth.flows.own.run_folder import refuse_foreign
+from synth.flows.parts import part, plugin
 from synth.importers.chats.words import COLUMNS
 from synth.importers.commit import import_into
 from synth.importers.records import Format, ImportSettings

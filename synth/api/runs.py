@@ -22,10 +22,14 @@ from synth.engine.runs.summary import refuse_failed, summary_lines
 from synth.engine.table import Table
 from synth.flows.curate import curated, left_alone
 from synth.flows.environments import Files, said_by_files
-from synth.flows.own_flow import Settings, given_flow, in_file
+from synth.flows.own.own_flow import Settings, given_flow, in_file
+from synth.flows.own.run_folder import (
+    refuse_foreign,
+    refuse_their_datasets,
+    refuse_their_datasets_at,
+)
 from synth.flows.ray import on_ray
 from synth.flows.resolve import resolve
-from synth.flows.run_folder import refuse_foreign, refuse_their_datasets, refuse_their_datasets_at
 from synth.flows.synthesize import Done, Recipe, bindings_of_flow, synthesize
 from synth.flows.work import work as working
 from synth.ledger import StoredLedger

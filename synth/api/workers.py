@@ -16,20 +16,20 @@ from synth.engine.numbers import counted_noun, short_duration
 from synth.engine.runs.beating import remembered
 from synth.engine.tally import ended_in_faults
 from synth.flows.data_folder import refuse_to_start_in_data
-from synth.flows.deployment import Deployment, register
-from synth.flows.deployment_settings import (
+from synth.flows.deployments.deployment import Deployment, register
+from synth.flows.deployments.schedules import Scheduled, close_dead, open_urls, schedules
+from synth.flows.deployments.settings import (
     in_words,
     refuse_bad_schedule,
     refuse_bad_url,
     refuse_unknown,
     settled,
 )
-from synth.flows.deployment_settings import job_variables as read_variables
-from synth.flows.flow_file import flow_of, override, read_content, read_yaml
-from synth.flows.own_flow import flow_path, in_file, refuse_what_a_run_says
+from synth.flows.deployments.settings import job_variables as read_variables
+from synth.flows.own.flow_file import flow_of, override, read_content, read_yaml
+from synth.flows.own.own_flow import flow_path, in_file, refuse_what_a_run_says
 from synth.flows.prefect import users_api, users_server
 from synth.flows.resolve import resolve
-from synth.flows.schedules import Scheduled, close_dead, open_urls, schedules
 from synth.ledger.storage import Storage
 from synth.schemas import ConfigError, SynthError
 

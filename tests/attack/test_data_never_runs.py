@@ -19,9 +19,9 @@ from synth.engine.progress import progress_for
 from synth.engine.runs.replaying import recheck_all, replay_all
 from synth.exporters.folder.sums import SUMS
 from synth.filters.reexecuted import ReexecutedConfig, reexecuted
-from synth.flows.bindings import Bindings, SaidByUser
 from synth.flows.data_folder import data_around
 from synth.flows.environments import open_env
+from synth.flows.own.bindings import Bindings, SaidByUser
 from synth.flows.parts import part
 from synth.flows.ray import on_ray
 from synth.ledger.ledger import StageRef, StoredLedger

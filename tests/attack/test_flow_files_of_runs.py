@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from synth.flows.own_flow import given_flow, refuse_what_a_run_says, what_runs
+from synth.flows.own.own_flow import given_flow, refuse_what_a_run_says, what_runs
 from synth.flows.parts import folders
 from synth.ledger.ledger import StageRef, StoredLedger
 from synth.ledger.log.manifest import StageLine

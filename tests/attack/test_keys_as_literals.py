@@ -13,7 +13,7 @@ import yaml
 
 from synth.api.checks import audited
 from synth.flows.environments import bindings_of
-from synth.flows.flow_file import flow_of, override, read_settings, read_yaml
+from synth.flows.own.flow_file import flow_of, override, read_settings, read_yaml
 from synth.flows.resolve import resolve
 from synth.keys import key_like
 from synth.keys.looks import without_keys

@@ -16,9 +16,9 @@ import pytest
 import yaml
 
 from synth.confinement import missing
-from synth.flows.deployment import Deployment
-from synth.flows.deployment_settings import refuse_unknown, settled
-from synth.flows.flow_file import flow_of
+from synth.flows.deployments.deployment import Deployment
+from synth.flows.deployments.settings import refuse_unknown, settled
+from synth.flows.own.flow_file import flow_of
 from synth.flows.resolve import resolve
 from synth.keys.looks import without_keys
 from synth.ledger.storage import Storage

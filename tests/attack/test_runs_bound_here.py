@@ -17,9 +17,9 @@ from msgspec.structs import replace
 
 from synth.engine.progress import progress_for
 from synth.engine.runs.replaying import ReplayTally, recheck_all, replay_all
-from synth.flows.bindings import Bindings
 from synth.flows.curate import curate
 from synth.flows.environments import bindings_for, bound_envs, said_by_files, users_environments
+from synth.flows.own.bindings import Bindings
 from synth.importers.commit import import_into
 from synth.ledger.ledger import StageRef, StoredLedger
 from synth.ledger.log import manifest

@@ -256,7 +256,7 @@ def test_a_server_that_stays_away_for_good_costs_only_its_own_records(
     deployment, url = deploy(site, tmp_path, "alone"), tmp_path / "run"
     flow_run = site.fire(deployment)
     script = """
-import runpy, synth.flows.deployment_server as told
+import runpy, synth.flows.deployments.server as told
 told.REPORTS_WITHIN_S = 2.0
 runpy.run_module("prefect.engine", run_name="__main__")
 """  # what a worker starts, which waits less long

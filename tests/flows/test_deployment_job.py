@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from synth.flows.deployment_settings import in_words, job_variables, refuse_unfit
+from synth.flows.deployments.settings import in_words, job_variables, refuse_unfit
 from synth.schemas.errors import ConfigError
 
 

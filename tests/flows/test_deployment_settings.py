@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from synth.flows.deployment import Deployment
-from synth.flows.deployment_settings import (
+from synth.flows.deployments.deployment import Deployment
+from synth.flows.deployments.settings import (
     refuse_bad_schedule,
     refuse_bad_url,
     refuse_unknown,

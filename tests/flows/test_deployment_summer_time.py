@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from synth.flows.deployment_settings import run_dir_of
+from synth.flows.deployments.settings import run_dir_of
 
 pytestmark = pytest.mark.slow  # imports a server
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -12,8 +12,8 @@ import yaml
 
 import synth
 from synth.flows.environments import open_env
-from synth.flows.own_flow import given_flow, what_runs
-from synth.flows.plugins import plugin, plugin_names
+from synth.flows.own.own_flow import given_flow, what_runs
+from synth.flows.parts import plugin, plugin_names
 from synth.ledger import StoredLedger
 from synth.schemas.errors import ConfigError, UnboundError
 from tests.flow_files import echo_flow

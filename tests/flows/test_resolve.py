@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from synth.flows.bindings import Bindings, SaidByUser
+from synth.flows.own.bindings import Bindings, SaidByUser
 from synth.flows.parts import look_also_in, part, world
 from synth.flows.resolve import resolve
 from synth.schemas.errors import ConfigError, FlowError

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from synth.flows.run_folder import refuse_foreign
+from synth.flows.own.run_folder import refuse_foreign
 from synth.ledger.ledger import StoredLedger
 from synth.ledger.storage import Storage
 from synth.schemas.errors import ConfigError, DamagedError

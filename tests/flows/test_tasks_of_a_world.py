@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from synth.flows.bindings import Bindings, SaidByUser
+from synth.flows.own.bindings import Bindings, SaidByUser
 from synth.flows.parts import look_also_in
 from synth.schemas.errors import ConfigError
 

@@ -14,7 +14,7 @@ from synth.api.curation import confirm
 from synth.boundary import FaultError
 from synth.engine.cost import spent
 from synth.envs.registry import LOGGED
-from synth.flows.bindings import Bindings
+from synth.flows.own.bindings import Bindings
 from synth.flows.proposal.confirming import confirming
 from synth.ledger.ledger import StageRef, StoredLedger
 from synth.schemas.errors import ConfigError

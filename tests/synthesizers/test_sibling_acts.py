@@ -11,7 +11,7 @@ import pytest
 
 from synth import import_trajectories
 from synth.api.curation import confirm
-from synth.flows.bindings import Bindings, SaidByUser
+from synth.flows.own.bindings import Bindings, SaidByUser
 from synth.flows.proposal.confirming import confirming
 from synth.ledger.ledger import StoredLedger
 from synth.schemas.errors import ConfigError

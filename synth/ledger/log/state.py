@@ -72,7 +72,11 @@ class LedgerState(msgspec.Struct):
             case RunLine():
                 self.run_id, self.format = line.run_id, line.format
             case FlowLine():
-                self._begin_flow(line)
+                self.flow = line.flow
+                self.former_stages |= self.stages
+                self.stages = {}
+                for stage in line.stages:
+                    self._begin(stage)
             case StageLine():
                 self._begin(line)
             case DoneLine():
@@ -82,7 +86,10 @@ class LedgerState(msgspec.Struct):
             case FenceLine():
                 self.fences[line.work] = max(line.token, self.fences.get(line.work, 0))
             case WrittenLine():
-                self._name(line)
+                self.written |= dict.fromkeys(line.places(), line)
+                for path, file in line.files.items():
+                    self.formerly.setdefault(path, set()).add(file.sha256)
+                self.done.pop((line.stage, line.stage_key), None)
             case ShardLine():
                 self._take(line, missing)
             case ImportLine():
@@ -90,19 +97,6 @@ class LedgerState(msgspec.Struct):
                     self._take(shard, missing)
                 if not missing:
                     self.imported |= {file.sha: file for file in line.files}
-
-    def _begin_flow(self, line: FlowLine) -> None:
-        self.flow = line.flow
-        self.former_stages |= self.stages
-        self.stages = {}
-        for stage in line.stages:
-            self._begin(stage)
-
-    def _name(self, line: WrittenLine) -> None:
-        self.written |= dict.fromkeys(line.places(), line)
-        for path, file in line.files.items():
-            self.formerly.setdefault(path, set()).add(file.sha256)
-        self.done.pop((line.stage, line.stage_key), None)
 
     def _begin(self, line: StageLine) -> None:
         self.stages[line.stage] = line

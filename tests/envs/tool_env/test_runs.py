@@ -12,7 +12,7 @@ from synth.envs.audit.questions import QUESTIONS
 from synth.envs.registry import ENVS
 from synth.envs.tool_env import Require, Task, ToolEnv, ToolError, tool, world_of
 from synth.envs.world import EnvEntry
-from synth.flows.bindings import Bindings, SaidByUser
+from synth.flows.own.bindings import Bindings, SaidByUser
 from synth.flows.parts import look_also_in, world
 from synth.schemas.errors import ConfigError
 from synth.schemas.flow import Flow

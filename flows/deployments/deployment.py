@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from pydantic import SecretStr
 
-from synth.flows.deployment_settings import refuse_unfit, settled, when
+from synth.flows.deployments.settings import refuse_unfit, settled, when
 from synth.flows.prefect import users_client
 from synth.schemas import ConfigError
 

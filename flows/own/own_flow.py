@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from synth.envs.registry import ENVS
-from synth.flows.bindings import private
 from synth.flows.data_folder import data_around
-from synth.flows.flow_file import flow_of, override, put, read_content, read_yaml
-from synth.flows.parts import DOTTED, look_also_in, world
-from synth.flows.plugins import PARTS, plugin_names
-from synth.flows.run_record import made_here
+from synth.flows.own.bindings import private
+from synth.flows.own.flow_file import flow_of, override, put, read_content, read_yaml
+from synth.flows.own.run_record import made_here
+from synth.flows.parts import DOTTED, PARTS, look_also_in, plugin_names, world
 from synth.schemas import ConfigError, EnvChoice, Flow, FlowError, canonical_json, content_hash
 
 Settings = Mapping[str, Any] | Sequence[str]

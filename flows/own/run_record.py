@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 from pydantic import ValidationError
 
-from synth.flows.bindings import SaidByUser
+from synth.flows.own.bindings import SaidByUser
 from synth.ledger.ledger import StoredLedger
 from synth.ledger.log import manifest
 from synth.ledger.storage import Storage
@@ -32,7 +32,7 @@ object store each is a request.
 class RunRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`said` of each environment, as the flow wrote it: keys are named in it, never held.
 
-    `runs`: hashes of `synth.flows.own_flow.what_runs`.
+    `runs`: hashes of `synth.flows.own.own_flow.what_runs`.
     """
 
     lines: int

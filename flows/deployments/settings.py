@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from synth.flows.flow_file import override, read_yaml
+from synth.flows.own.flow_file import override, read_yaml
 from synth.keys.literals import key_like
 from synth.keys.looks import has_user
 from synth.ledger.storage.names import CREDENTIALS

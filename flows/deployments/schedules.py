@@ -14,10 +14,10 @@ import msgspec
 
 from synth.claims import workers
 from synth.claims.workers import Heartbeat
-from synth.flows.deployment import TAG
-from synth.flows.deployment_settings import run_dir_of, when
+from synth.flows.deployments.deployment import TAG
+from synth.flows.deployments.settings import run_dir_of, when
+from synth.flows.own.run_record import place_of
 from synth.flows.prefect import healthy, users_client
-from synth.flows.run_record import place_of
 from synth.ledger.storage import Storage
 from synth.schemas import SynthError
 
