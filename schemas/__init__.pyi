@@ -1,151 +1,182 @@
-from synth.schemas.canonical import canonical_json as canonical_json
-from synth.schemas.canonical import content_hash as content_hash
-from synth.schemas.canonical import digest as digest
-from synth.schemas.canonical import slot_id as slot_id
-from synth.schemas.canonical import trajectory_id as trajectory_id
-from synth.schemas.canonical import valid_text as valid_text
-from synth.schemas.check import Check as Check
-from synth.schemas.check import CheckResult as CheckResult
-from synth.schemas.check import Facts as Facts
-from synth.schemas.check import Refusal as Refusal
-from synth.schemas.check import Require as Require
-from synth.schemas.check import RowPredicate as RowPredicate
-from synth.schemas.check import Scalar as Scalar
-from synth.schemas.check import SubVerdict as SubVerdict
-from synth.schemas.check import Tell as Tell
-from synth.schemas.check import verdict_of as verdict_of
-from synth.schemas.environment import AgentTurn as AgentTurn
-from synth.schemas.environment import Env as Env
-from synth.schemas.environment import EnvSpec as EnvSpec
-from synth.schemas.environment import MakeTasks as MakeTasks
-from synth.schemas.environment import OpenEnv as OpenEnv
-from synth.schemas.environment import Opening as Opening
-from synth.schemas.environment import Response as Response
-from synth.schemas.environment import Snapshot as Snapshot
-from synth.schemas.environment import Violation as Violation
-from synth.schemas.environment import answer_violation as answer_violation
-from synth.schemas.environment import opening_violation as opening_violation
-from synth.schemas.environment import spared as spared
-from synth.schemas.environment import without as without
-from synth.schemas.errors import ConfigError as ConfigError
-from synth.schemas.errors import DamagedError as DamagedError
-from synth.schemas.errors import FlowError as FlowError
-from synth.schemas.errors import RowError as RowError
-from synth.schemas.errors import SynthError as SynthError
-from synth.schemas.errors import UnboundError as UnboundError
-from synth.schemas.evidence.labels import METRICS as METRICS
-from synth.schemas.evidence.labels import UNSET as UNSET
-from synth.schemas.evidence.labels import AttributionLabel as AttributionLabel
-from synth.schemas.evidence.labels import Changed as Changed
-from synth.schemas.evidence.labels import Memo as Memo
-from synth.schemas.evidence.labels import RetryLabel as RetryLabel
-from synth.schemas.evidence.labels import Status as Status
-from synth.schemas.evidence.labels import StepLabel as StepLabel
-from synth.schemas.evidence.labels import StepValue as StepValue
-from synth.schemas.evidence.labels import given as given
-from synth.schemas.evidence.measures import ComparedPotentials as ComparedPotentials
-from synth.schemas.evidence.measures import Faulted as Faulted
-from synth.schemas.evidence.measures import Potentials as Potentials
-from synth.schemas.evidence.measures import Ranked as Ranked
-from synth.schemas.evidence.measures import Text as Text
-from synth.schemas.evidence.pairs import GUIDED as GUIDED
-from synth.schemas.evidence.pairs import KtoLabel as KtoLabel
-from synth.schemas.evidence.pairs import PairFamily as PairFamily
-from synth.schemas.evidence.pairs import PairLabel as PairLabel
-from synth.schemas.evidence.pairs import PrmLabel as PrmLabel
-from synth.schemas.evidence.pairs import RowEvidence as RowEvidence
-from synth.schemas.evidence.pairs import StepRef as StepRef
-from synth.schemas.evidence.pairs import Tier as Tier
-from synth.schemas.evidence.release import ALL as ALL
-from synth.schemas.evidence.release import Release as Release
-from synth.schemas.filtering import JUDGED as JUDGED
-from synth.schemas.filtering import UNVERIFIED as UNVERIFIED
-from synth.schemas.filtering import Case as Case
-from synth.schemas.filtering import Cases as Cases
-from synth.schemas.filtering import Filter as Filter
-from synth.schemas.filtering import FilterResult as FilterResult
-from synth.schemas.filtering import FilterSettings as FilterSettings
-from synth.schemas.filtering import Measure as Measure
-from synth.schemas.filtering import Verdict as Verdict
-from synth.schemas.filtering import filter as filter
-from synth.schemas.flow import EnvChoice as EnvChoice
-from synth.schemas.flow import Flow as Flow
-from synth.schemas.flow import Plan as Plan
-from synth.schemas.flow import PlannedSlot as PlannedSlot
-from synth.schemas.flow import Shard as Shard
-from synth.schemas.flow import Stage as Stage
-from synth.schemas.flow import StageChoice as StageChoice
-from synth.schemas.model import ChatModel as ChatModel
-from synth.schemas.model import Completion as Completion
-from synth.schemas.model import Message as Message
-from synth.schemas.model import Messages as Messages
-from synth.schemas.model import ModelError as ModelError
-from synth.schemas.model import Sampling as Sampling
-from synth.schemas.model import Scored as Scored
-from synth.schemas.model import ScoringModel as ScoringModel
-from synth.schemas.model import TokenScore as TokenScore
-from synth.schemas.model import ToolSchemas as ToolSchemas
-from synth.schemas.outcome import LIMITS as LIMITS
-from synth.schemas.outcome import Fault as Fault
-from synth.schemas.outcome import Outcome as Outcome
-from synth.schemas.outcome import Termination as Termination
-from synth.schemas.outcome import settle as settle
-from synth.schemas.policy import OPEN_LINE as OPEN_LINE
-from synth.schemas.policy import USER as USER
-from synth.schemas.policy import Act as Act
-from synth.schemas.policy import Episode as Episode
-from synth.schemas.policy import FreeUserScript as FreeUserScript
-from synth.schemas.policy import Guidance as Guidance
-from synth.schemas.policy import Policy as Policy
-from synth.schemas.policy import PolicySpec as PolicySpec
-from synth.schemas.policy import User as User
-from synth.schemas.policy import UserScript as UserScript
-from synth.schemas.policy import View as View
-from synth.schemas.reverse import Change as Change
-from synth.schemas.reverse import Draft as Draft
-from synth.schemas.reverse import NoGoal as NoGoal
-from synth.schemas.reverse import Operation as Operation
-from synth.schemas.reverse import Window as Window
-from synth.schemas.reverse import WriteGoal as WriteGoal
-from synth.schemas.task import Origin as Origin
-from synth.schemas.task import Task as Task
-from synth.schemas.text.conversation import Conversation as Conversation
-from synth.schemas.text.conversation import from_messages as from_messages
-from synth.schemas.text.messages import ENVIRONMENT_NAME as ENVIRONMENT_NAME
-from synth.schemas.text.messages import GREETING_MASK as GREETING_MASK
-from synth.schemas.text.messages import PROVIDER_MASK as PROVIDER_MASK
-from synth.schemas.text.messages import SYSTEM_NAME as SYSTEM_NAME
-from synth.schemas.text.messages import greeting_turn as greeting_turn
-from synth.schemas.text.messages import observation_message as observation_message
-from synth.schemas.text.messages import to_messages as to_messages
-from synth.schemas.text.messages import turn_messages as turn_messages
-from synth.schemas.text.messages import view_messages as view_messages
-from synth.schemas.text.printing import SPACING as SPACING
-from synth.schemas.text.printing import ascii_json as ascii_json
-from synth.schemas.text.printing import between_words as between_words
-from synth.schemas.text.printing import front_matter as front_matter
-from synth.schemas.text.printing import in_cell as in_cell
-from synth.schemas.text.printing import in_code as in_code
-from synth.schemas.text.printing import in_file_name as in_file_name
-from synth.schemas.text.printing import in_html as in_html
-from synth.schemas.text.printing import in_markdown as in_markdown
-from synth.schemas.text.printing import printable as printable
-from synth.schemas.text.printing import utf16_escapes as utf16_escapes
-from synth.schemas.text.settings import explain as explain
-from synth.schemas.text.settings import strictly as strictly
+from synth.schemas.canonical import (
+    canonical_json as canonical_json,
+    content_hash as content_hash,
+    digest as digest,
+    slot_id as slot_id,
+    trajectory_id as trajectory_id,
+    valid_text as valid_text,
+)
+from synth.schemas.check import (
+    Check as Check,
+    CheckResult as CheckResult,
+    Facts as Facts,
+    Refusal as Refusal,
+    Require as Require,
+    RowPredicate as RowPredicate,
+    Scalar as Scalar,
+    SubVerdict as SubVerdict,
+    Tell as Tell,
+    verdict_of as verdict_of,
+)
+from synth.schemas.environment import (
+    AgentTurn as AgentTurn,
+    Env as Env,
+    EnvSpec as EnvSpec,
+    MakeTasks as MakeTasks,
+    OpenEnv as OpenEnv,
+    Opening as Opening,
+    Response as Response,
+    Snapshot as Snapshot,
+    Violation as Violation,
+    answer_violation as answer_violation,
+    opening_violation as opening_violation,
+    spared as spared,
+    without as without,
+)
+from synth.schemas.errors import (
+    ConfigError as ConfigError,
+    DamagedError as DamagedError,
+    FlowError as FlowError,
+    RowError as RowError,
+    SynthError as SynthError,
+    UnboundError as UnboundError,
+)
+from synth.schemas.evidence.labels import (
+    METRICS as METRICS,
+    UNSET as UNSET,
+    AttributionLabel as AttributionLabel,
+    Changed as Changed,
+    Memo as Memo,
+    RetryLabel as RetryLabel,
+    Status as Status,
+    StepLabel as StepLabel,
+    StepValue as StepValue,
+    given as given,
+)
+from synth.schemas.evidence.measures import (
+    ComparedPotentials as ComparedPotentials,
+    Faulted as Faulted,
+    Potentials as Potentials,
+    Ranked as Ranked,
+    Text as Text,
+)
+from synth.schemas.evidence.pairs import (
+    GUIDED as GUIDED,
+    KtoLabel as KtoLabel,
+    PairFamily as PairFamily,
+    PairLabel as PairLabel,
+    PrmLabel as PrmLabel,
+    RowEvidence as RowEvidence,
+    StepRef as StepRef,
+    Tier as Tier,
+)
+from synth.schemas.evidence.release import ALL as ALL, Release as Release
+from synth.schemas.filtering import (
+    JUDGED as JUDGED,
+    UNVERIFIED as UNVERIFIED,
+    Case as Case,
+    Cases as Cases,
+    Filter as Filter,
+    FilterResult as FilterResult,
+    FilterSettings as FilterSettings,
+    Measure as Measure,
+    Verdict as Verdict,
+    filter as filter,
+)
+from synth.schemas.flow import (
+    EnvChoice as EnvChoice,
+    Flow as Flow,
+    Plan as Plan,
+    PlannedSlot as PlannedSlot,
+    Shard as Shard,
+    Stage as Stage,
+    StageChoice as StageChoice,
+)
+from synth.schemas.model import (
+    ChatModel as ChatModel,
+    Completion as Completion,
+    Message as Message,
+    Messages as Messages,
+    ModelError as ModelError,
+    Sampling as Sampling,
+    Scored as Scored,
+    ScoringModel as ScoringModel,
+    TokenScore as TokenScore,
+    ToolSchemas as ToolSchemas,
+)
+from synth.schemas.outcome import (
+    LIMITS as LIMITS,
+    Fault as Fault,
+    Outcome as Outcome,
+    Termination as Termination,
+    settle as settle,
+)
+from synth.schemas.policy import (
+    OPEN_LINE as OPEN_LINE,
+    USER as USER,
+    Act as Act,
+    Episode as Episode,
+    FreeUserScript as FreeUserScript,
+    Guidance as Guidance,
+    Policy as Policy,
+    PolicySpec as PolicySpec,
+    User as User,
+    UserScript as UserScript,
+    View as View,
+)
+from synth.schemas.reverse import (
+    Change as Change,
+    Draft as Draft,
+    NoGoal as NoGoal,
+    Operation as Operation,
+    Window as Window,
+    WriteGoal as WriteGoal,
+)
+from synth.schemas.task import Origin as Origin, Task as Task
+from synth.schemas.text.conversation import (
+    Conversation as Conversation,
+    from_messages as from_messages,
+)
+from synth.schemas.text.messages import (
+    ENVIRONMENT_NAME as ENVIRONMENT_NAME,
+    GREETING_MASK as GREETING_MASK,
+    PROVIDER_MASK as PROVIDER_MASK,
+    SYSTEM_NAME as SYSTEM_NAME,
+    greeting_turn as greeting_turn,
+    observation_message as observation_message,
+    to_messages as to_messages,
+    turn_messages as turn_messages,
+    view_messages as view_messages,
+)
+from synth.schemas.text.printing import (
+    SPACING as SPACING,
+    ascii_json as ascii_json,
+    between_words as between_words,
+    front_matter as front_matter,
+    in_cell as in_cell,
+    in_code as in_code,
+    in_file_name as in_file_name,
+    in_html as in_html,
+    in_markdown as in_markdown,
+    printable as printable,
+    utf16_escapes as utf16_escapes,
+)
+from synth.schemas.text.settings import explain as explain, strictly as strictly
 from synth.schemas.text.yaml_text import read_yaml as read_yaml
-from synth.schemas.trajectory import Authorship as Authorship
-from synth.schemas.trajectory import Deviation as Deviation
-from synth.schemas.trajectory import Observation as Observation
-from synth.schemas.trajectory import Planted as Planted
-from synth.schemas.trajectory import SampledBy as SampledBy
-from synth.schemas.trajectory import Source as Source
-from synth.schemas.trajectory import TokenId as TokenId
-from synth.schemas.trajectory import ToolCall as ToolCall
-from synth.schemas.trajectory import ToolSchema as ToolSchema
-from synth.schemas.trajectory import Trajectory as Trajectory
-from synth.schemas.trajectory import Turn as Turn
-from synth.schemas.trajectory import TurnedDown as TurnedDown
-from synth.schemas.trajectory import Usage as Usage
-from synth.schemas.trajectory import Wording as Wording
-from synth.schemas.trajectory import argument_error as argument_error
+from synth.schemas.trajectory import (
+    Authorship as Authorship,
+    Deviation as Deviation,
+    Observation as Observation,
+    Planted as Planted,
+    SampledBy as SampledBy,
+    Source as Source,
+    TokenId as TokenId,
+    ToolCall as ToolCall,
+    ToolSchema as ToolSchema,
+    Trajectory as Trajectory,
+    Turn as Turn,
+    TurnedDown as TurnedDown,
+    Usage as Usage,
+    Wording as Wording,
+    argument_error as argument_error,
+)

@@ -1,130 +1,147 @@
-from synth.api.checks import AuditAnswer as AuditAnswer
-from synth.api.checks import AuditReport as AuditReport
-from synth.api.checks import VerifyReport as VerifyReport
-from synth.api.checks import audit as audit
-from synth.api.checks import list_environments as list_environments
-from synth.api.checks import recheck as recheck
-from synth.api.checks import replay as replay
-from synth.api.checks import verify as verify
-from synth.api.curation import ProposedFlow as ProposedFlow
-from synth.api.curation import confirm as confirm
-from synth.api.curation import curate as curate
-from synth.api.curation import propose as propose
-from synth.api.datasets import check_export as check_export
-from synth.api.datasets import export as export
+from synth.api.checks import (
+    AuditAnswer as AuditAnswer,
+    AuditReport as AuditReport,
+    VerifyReport as VerifyReport,
+    audit as audit,
+    list_environments as list_environments,
+    recheck as recheck,
+    replay as replay,
+    verify as verify,
+)
+from synth.api.curation import (
+    ProposedFlow as ProposedFlow,
+    confirm as confirm,
+    curate as curate,
+    propose as propose,
+)
+from synth.api.datasets import check_export as check_export, export as export
 from synth.api.imports import import_trajectories as import_trajectories
-from synth.api.machine import check_machine as check_machine
-from synth.api.machine import install_vllm as install_vllm
-from synth.api.machine import installed_extras as installed_extras
-from synth.api.machine import installed_vllm as installed_vllm
-from synth.api.machine import probe_server as probe_server
-from synth.api.opened import Ledger as Ledger
-from synth.api.opened import open_ledger as open_ledger
-from synth.api.publications import PublicationReport as PublicationReport
-from synth.api.publications import publish as publish
-from synth.api.repositories import GradeTally as GradeTally
-from synth.api.repositories import PoolTally as PoolTally
-from synth.api.repositories import grade_repo as grade_repo
-from synth.api.repositories import plan_repo as plan_repo
-from synth.api.repositories import prepare_repo as prepare_repo
-from synth.api.repositories import repo_tables as repo_tables
-from synth.api.runs import FlowCheck as FlowCheck
-from synth.api.runs import RunResult as RunResult
-from synth.api.runs import WorkReport as WorkReport
-from synth.api.runs import check_flow as check_flow
-from synth.api.runs import run as run
-from synth.api.runs import work as work
-from synth.api.views import diff as diff
-from synth.api.views import drawn_graph as drawn_graph
-from synth.api.views import explain_nodes as explain_nodes
-from synth.api.views import graph as graph
-from synth.api.views import rank as rank
-from synth.api.views import write_report as write_report
-from synth.api.workers import WorkStatus as WorkStatus
-from synth.api.workers import deploy as deploy
-from synth.api.workers import status as status
-from synth.engine.runs.replaying import RecheckTally as RecheckTally
-from synth.engine.runs.replaying import ReplayTally as ReplayTally
-from synth.engine.study.alternatives import Ask as Ask
-from synth.engine.study.alternatives import Proposal as Proposal
-from synth.engine.study.arms import Arm as Arm
-from synth.engine.study.arms import Episodes as Episodes
-from synth.engine.study.arms import Unit as Unit
-from synth.engine.study.method import Method as Method
-from synth.engine.study.method import synthesizer as synthesizer
+from synth.api.machine import (
+    check_machine as check_machine,
+    install_vllm as install_vllm,
+    installed_extras as installed_extras,
+    installed_vllm as installed_vllm,
+    probe_server as probe_server,
+)
+from synth.api.opened import Ledger as Ledger, open_ledger as open_ledger
+from synth.api.publications import PublicationReport as PublicationReport, publish as publish
+from synth.api.repositories import (
+    GradeTally as GradeTally,
+    PoolTally as PoolTally,
+    grade_repo as grade_repo,
+    plan_repo as plan_repo,
+    prepare_repo as prepare_repo,
+    repo_tables as repo_tables,
+)
+from synth.api.runs import (
+    FlowCheck as FlowCheck,
+    RunResult as RunResult,
+    WorkReport as WorkReport,
+    check_flow as check_flow,
+    run as run,
+    work as work,
+)
+from synth.api.views import (
+    diff as diff,
+    drawn_graph as drawn_graph,
+    explain_nodes as explain_nodes,
+    graph as graph,
+    rank as rank,
+    write_report as write_report,
+)
+from synth.api.workers import WorkStatus as WorkStatus, deploy as deploy, status as status
+from synth.engine.runs.replaying import RecheckTally as RecheckTally, ReplayTally as ReplayTally
+from synth.engine.study.alternatives import Ask as Ask, Proposal as Proposal
+from synth.engine.study.arms import Arm as Arm, Episodes as Episodes, Unit as Unit
+from synth.engine.study.method import Method as Method, synthesizer as synthesizer
 from synth.engine.study.stage_context import Trials as Trials
 from synth.engine.study.study import Study as Study
 from synth.engine.table import Table as Table
-from synth.envs.tool_env import Call as Call
-from synth.envs.tool_env import ToolEnv as ToolEnv
-from synth.envs.tool_env import ToolError as ToolError
-from synth.envs.tool_env import tool as tool
+from synth.envs.tool_env import (
+    Call as Call,
+    ToolEnv as ToolEnv,
+    ToolError as ToolError,
+    tool as tool,
+)
 from synth.envs.world import EnvEntry as EnvEntry
 from synth.exporters.export import ExportReport as ExportReport
 from synth.exporters.kind import RowSettings as RowSettings
 from synth.exporters.proof.check import Proof as Proof
-from synth.filters.rank_surprisal.sources import Interval as Interval
-from synth.filters.rank_surprisal.sources import Ranking as Ranking
-from synth.flows.own.templates import list_templates as list_templates
-from synth.flows.own.templates import write_template as write_template
+from synth.filters.rank_surprisal.sources import Interval as Interval, Ranking as Ranking
+from synth.flows.own.templates import (
+    list_templates as list_templates,
+    write_template as write_template,
+)
 from synth.importers.tally import ImportTally as ImportTally
 from synth.models.probing.endpoint import Finding as Finding
 from synth.policies.function import policy as policy
 from synth.report.audit_page import audit_page as audit_page
 from synth.rollout.start import BranchPoint as BranchPoint
-from synth.schemas.check import Check as Check
-from synth.schemas.check import CheckResult as CheckResult
-from synth.schemas.check import Require as Require
-from synth.schemas.check import RowPredicate as RowPredicate
-from synth.schemas.check import SubVerdict as SubVerdict
-from synth.schemas.check import Tell as Tell
-from synth.schemas.environment import AgentTurn as AgentTurn
-from synth.schemas.environment import Env as Env
-from synth.schemas.environment import EnvSpec as EnvSpec
-from synth.schemas.environment import Opening as Opening
-from synth.schemas.environment import Response as Response
-from synth.schemas.environment import Snapshot as Snapshot
-from synth.schemas.errors import ConfigError as ConfigError
-from synth.schemas.errors import DamagedError as DamagedError
-from synth.schemas.errors import SynthError as SynthError
-from synth.schemas.errors import UnboundError as UnboundError
-from synth.schemas.evidence.labels import AttributionLabel as AttributionLabel
-from synth.schemas.evidence.labels import Counts as Counts
-from synth.schemas.evidence.labels import Evidence as Evidence
-from synth.schemas.evidence.labels import Label as Label
-from synth.schemas.evidence.labels import RetryLabel as RetryLabel
-from synth.schemas.evidence.labels import StepLabel as StepLabel
+from synth.schemas.check import (
+    Check as Check,
+    CheckResult as CheckResult,
+    Require as Require,
+    RowPredicate as RowPredicate,
+    SubVerdict as SubVerdict,
+    Tell as Tell,
+)
+from synth.schemas.environment import (
+    AgentTurn as AgentTurn,
+    Env as Env,
+    EnvSpec as EnvSpec,
+    Opening as Opening,
+    Response as Response,
+    Snapshot as Snapshot,
+)
+from synth.schemas.errors import (
+    ConfigError as ConfigError,
+    DamagedError as DamagedError,
+    SynthError as SynthError,
+    UnboundError as UnboundError,
+)
+from synth.schemas.evidence.labels import (
+    AttributionLabel as AttributionLabel,
+    Counts as Counts,
+    Evidence as Evidence,
+    Label as Label,
+    RetryLabel as RetryLabel,
+    StepLabel as StepLabel,
+)
 from synth.schemas.evidence.pairs import PairLabel as PairLabel
 from synth.schemas.evidence.release import Release as Release
-from synth.schemas.filtering import Case as Case
-from synth.schemas.filtering import Cases as Cases
-from synth.schemas.filtering import Filter as Filter
-from synth.schemas.filtering import FilterResult as FilterResult
-from synth.schemas.filtering import Measure as Measure
-from synth.schemas.filtering import Verdict as Verdict
-from synth.schemas.filtering import filter as filter
+from synth.schemas.filtering import (
+    Case as Case,
+    Cases as Cases,
+    Filter as Filter,
+    FilterResult as FilterResult,
+    Measure as Measure,
+    Verdict as Verdict,
+    filter as filter,
+)
 from synth.schemas.flow import Flow as Flow
-from synth.schemas.model import ChatModel as ChatModel
-from synth.schemas.model import Completion as Completion
-from synth.schemas.model import ModelError as ModelError
-from synth.schemas.model import Sampling as Sampling
-from synth.schemas.model import ScoringModel as ScoringModel
-from synth.schemas.outcome import Fault as Fault
-from synth.schemas.outcome import Outcome as Outcome
-from synth.schemas.outcome import Termination as Termination
-from synth.schemas.policy import Act as Act
-from synth.schemas.policy import Policy as Policy
-from synth.schemas.policy import PolicySpec as PolicySpec
-from synth.schemas.policy import View as View
-from synth.schemas.reverse import Draft as Draft
-from synth.schemas.reverse import NoGoal as NoGoal
-from synth.schemas.reverse import Window as Window
+from synth.schemas.model import (
+    ChatModel as ChatModel,
+    Completion as Completion,
+    ModelError as ModelError,
+    Sampling as Sampling,
+    ScoringModel as ScoringModel,
+)
+from synth.schemas.outcome import Fault as Fault, Outcome as Outcome, Termination as Termination
+from synth.schemas.policy import (
+    Act as Act,
+    Policy as Policy,
+    PolicySpec as PolicySpec,
+    View as View,
+)
+from synth.schemas.reverse import Draft as Draft, NoGoal as NoGoal, Window as Window
 from synth.schemas.task import Task as Task
-from synth.schemas.trajectory import Observation as Observation
-from synth.schemas.trajectory import Source as Source
-from synth.schemas.trajectory import ToolCall as ToolCall
-from synth.schemas.trajectory import Trajectory as Trajectory
-from synth.schemas.trajectory import Turn as Turn
+from synth.schemas.trajectory import (
+    Observation as Observation,
+    Source as Source,
+    ToolCall as ToolCall,
+    Trajectory as Trajectory,
+    Turn as Turn,
+)
 from synth.text.transcript.divergence import Divergence as Divergence
 
 __all__: list[str]

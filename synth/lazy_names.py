@@ -6,13 +6,19 @@ from typing import Any
 
 
 def names_in(stub: str) -> dict[str, str]:
-    """The names of a package and the modules that have them: each line of its stub, the file
-    `__init__.pyi`, that is `from MODULE import NAME as NAME`.
+    """The names of a package and the modules that have them, by its stub, the file `__init__.pyi`:
+    `from MODULE import NAME as NAME, ...` for each module.
     """
-    with open(stub, encoding="utf-8") as lines:  # noqa: PTH123 - pathlib takes longer than all else
-        imports = [line.split() for line in lines if line.startswith("from ")]
+    with open(stub, encoding="utf-8") as file:  # noqa: PTH123 - pathlib takes longer than all else
+        words = file.read().replace(",", " ").split()
 
-    return {words[-1]: words[1] for words in imports}
+    names, module = dict[str, str](), ""
+    for at, word in enumerate(words):
+        if word == "from":
+            module = words[at + 1]
+        elif word == "as":
+            names[words[at + 1]] = module
+    return names
 
 
 def importer(package: str, names: dict[str, str], found: dict[str, Any]) -> Callable[[str], Any]:

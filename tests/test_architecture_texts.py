@@ -5,6 +5,7 @@ import re
 
 import synth
 from benchmarks.house import sources, top_of
+from synth.lazy_names import names_in
 from tests.product_files import ROOT, parsed
 
 ESCAPING = "schemas/text/printing.py"
@@ -120,8 +121,7 @@ def test_no_name_of_a_package_is_a_module_of_it_too() -> None:
     """Importing `synth.schemas.filter` would make of the function `filter` a module."""
     for package in ("schemas", "synth"):
         folder = ROOT / package
-        stub = (folder / "__init__.pyi").read_text(encoding="utf-8").splitlines()
-        names = {line.split()[-1] for line in stub if line.startswith("from ")}
+        names = set(names_in(str(folder / "__init__.pyi")))
         assert len(names) > 100
         modules = {path.stem for path in folder.iterdir() if path.suffix in {"", ".py"}}
         assert names & modules == set()

@@ -1,25 +1,32 @@
-from synth.confinement.branches import Branch as Branch
-from synth.confinement.branches import FileChange as FileChange
-from synth.confinement.branches import Frozen as Frozen
-from synth.confinement.branches import branch_of as branch_of
-from synth.confinement.branches import how_branches_are_made as how_branches_are_made
-from synth.confinement.branches import new_branch as new_branch
-from synth.confinement.cgroups import Cgroup as Cgroup
-from synth.confinement.cgroups import how_trees_are_counted as how_trees_are_counted
-from synth.confinement.cgroups import new_cgroup as new_cgroup
-from synth.confinement.cgroups import no_cgroups as no_cgroups
-from synth.confinement.command import INSIDE as INSIDE
-from synth.confinement.command import Inside as Inside
-from synth.confinement.command import ProcessLimits as ProcessLimits
-from synth.confinement.command import confined_command as confined_command
-from synth.confinement.command import environment_file as environment_file
-from synth.confinement.command import hand_over as hand_over
-from synth.confinement.command import missing as missing
+from synth.confinement.branches import (
+    Branch as Branch,
+    FileChange as FileChange,
+    Frozen as Frozen,
+    branch_of as branch_of,
+    how_branches_are_made as how_branches_are_made,
+    new_branch as new_branch,
+)
+from synth.confinement.cgroups import (
+    Cgroup as Cgroup,
+    how_trees_are_counted as how_trees_are_counted,
+    new_cgroup as new_cgroup,
+    no_cgroups as no_cgroups,
+)
+from synth.confinement.command import (
+    INSIDE as INSIDE,
+    Inside as Inside,
+    ProcessLimits as ProcessLimits,
+    confined_command as confined_command,
+    environment_file as environment_file,
+    hand_over as hand_over,
+    missing as missing,
+)
 from synth.confinement.keeping import KeeperEndedError as KeeperEndedError
-from synth.confinement.processes import LOOK_S as LOOK_S
-from synth.confinement.processes import HeldProcess as HeldProcess
-from synth.confinement.processes import deleted as deleted
-from synth.confinement.processes import held as held
-from synth.confinement.processes import tree as tree
-from synth.confinement.running import Ran as Ran
-from synth.confinement.running import end_inside as end_inside
+from synth.confinement.processes import (
+    LOOK_S as LOOK_S,
+    HeldProcess as HeldProcess,
+    deleted as deleted,
+    held as held,
+    tree as tree,
+)
+from synth.confinement.running import Ran as Ran, end_inside as end_inside
