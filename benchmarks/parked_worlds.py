@@ -13,7 +13,7 @@ from typing import cast
 from benchmarks.figures import Figure, Report, Target, shown
 from benchmarks.machine import CpuOfOthers
 from synth.envs.registry import ENVS
-from synth.flows.environments import make_tasks, open_env, spec_of
+from synth.flows.environments import bindings_of, open_env
 from synth.rollout.live_envs.parking import LiveWorlds, ParkedEnv
 from synth.schemas.environment import Env
 
@@ -37,7 +37,7 @@ def played(world: str, limit: int | None) -> tuple[float, float, int, int]:
     """Seconds of wall clock and of CPU, turns, and how often a world was parked; without a limit
     the worlds are used bare.
     """
-    tasks = make_tasks(world, {}, 7, EPISODES)
+    tasks = bindings_of({}).make_tasks(world, {}, 7, EPISODES)
     worlds = LiveWorlds(limit or EPISODES)
 
     async def all_of_them() -> int:
@@ -47,7 +47,7 @@ def played(world: str, limit: int | None) -> tuple[float, float, int, int]:
             else cast(
                 Env,
                 ParkedEnv(
-                    spec_of(world, {}),
+                    bindings_of({}).spec_of(world, {}),
                     lambda task=task: open_env(world, task.env_config),  # type: ignore[misc]
                     worlds,
                 ),

@@ -16,7 +16,7 @@ from synth.flows.own.run_record import said_of_run
 from synth.flows.parts import folders, validated, world
 from synth.keys import refuse_literals
 from synth.ledger.ledger import StoredLedger
-from synth.schemas import ConfigError, Env, EnvChoice, EnvSpec, Flow, OpenEnv, Task
+from synth.schemas import ConfigError, Env, EnvChoice, Flow, OpenEnv
 
 FILE = "environments.yaml"
 OPTION = "--env"
@@ -178,13 +178,3 @@ def bound_envs(*files: str | Path) -> OpenEnv:
     """
     said = [said_in_file(Path(file)) for file in files]
     return bindings_of(dict(said)).open_env
-
-
-def make_tasks(name: str, config: Mapping[str, Any], seed: int, count: int) -> Sequence[Task]:
-    """Tasks of an environment that `open_env` opens; see `synth.schemas.environment.MakeTasks`."""
-    return bindings_of({}).make_tasks(name, config, seed, count)
-
-
-def spec_of(name: str, config: Mapping[str, Any]) -> EnvSpec:
-    """What an environment that `open_env` opens is."""
-    return bindings_of({}).spec_of(name, config)

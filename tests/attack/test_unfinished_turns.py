@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from synth.envs.echo import WORLD as ECHO
-from synth.flows.environments import make_tasks
+from synth.flows.environments import bindings_of
 from synth.ledger.storage.journal import Journal, JournaledReply
 from synth.models.reply_health import mask_of
 from synth.policies.chat import chat_policy
@@ -61,7 +61,7 @@ class Quiet:
 
 def played(tmp_path: Any, *replies: Completion) -> Any:
     """One attempt at a task of the echo world, by a model that says this."""
-    (task,) = make_tasks("echo", {"turns": 1}, 5, 1)
+    (task,) = bindings_of({}).make_tasks("echo", {"turns": 1}, 5, 1)
     policy = chat_policy({}, model_name="told", sampling={})
     work = EpisodeSpec(
         slot_id="s",

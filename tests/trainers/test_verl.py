@@ -17,7 +17,7 @@ from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings
 from synth.exporters.registry import form_of
 from synth.exporters.template import served_template
-from synth.flows.environments import make_tasks
+from synth.flows.environments import bindings_of
 from synth.schemas.outcome import Outcome
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
@@ -187,7 +187,7 @@ def of_both_outcomes() -> list[tuple[Task, Trajectory]]:
     """
     found: dict[Outcome, list[tuple[Task, Trajectory]]] = {Outcome.SUCCESS: [], Outcome.FAILURE: []}
     goals: set[str] = set()
-    for trial, task in enumerate(make_tasks("storefront", {}, 5, 60)):
+    for trial, task in enumerate(bindings_of({}).make_tasks("storefront", {}, 5, 60)):
         if not any(goal.startswith(task.goal) or task.goal.startswith(goal) for goal in goals):
             trajectory = recorded(STOREFRONT, task.env_config, task, trial=trial)
             if len(found.get(trajectory.outcome, [None] * 6)) < 6:
@@ -200,12 +200,12 @@ def test_episodes_in_verls_agent_loop_are_rewarded_as_the_ledger_says_and_a_faul
     student: Path, tmp_path: Path
 ) -> None:
     played = of_both_outcomes()
-    (plain,) = make_tasks("echo", {"turns": 1}, 5, 1)
-    (broken,) = make_tasks("echo", {"turns": 1, "fail_at_turn": 0}, 5, 1)
+    (plain,) = bindings_of({}).make_tasks("echo", {"turns": 1}, 5, 1)
+    (broken,) = bindings_of({}).make_tasks("echo", {"turns": 1, "fail_at_turn": 0}, 5, 1)
     breaks = msgspec.structs.replace(
         recorded(ECHO, {}, plain), task_id=broken.task_id, trajectory_id="breaks", slot_id="breaks"
     )
-    (cut,) = make_tasks("echo", {"turns": 2}, 11, 1)
+    (cut,) = bindings_of({}).make_tasks("echo", {"turns": 2}, 11, 1)
     aborts = msgspec.structs.replace(
         recorded(ECHO, {"turns": 2}, cut), trajectory_id="aborts", slot_id="aborts"
     )

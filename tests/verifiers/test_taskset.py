@@ -15,7 +15,7 @@ from synth.envs.storefront import WORLD as STOREFRONT
 from synth.exporters.export import export
 from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings
-from synth.flows.environments import make_tasks
+from synth.flows.environments import bindings_of
 from synth.schemas.outcome import Outcome
 from synth.schemas.task import Task
 from synth.schemas.trajectory import Trajectory
@@ -31,7 +31,7 @@ def of_each_outcome() -> list[tuple[Task, Trajectory]]:
     call a turn.
     """
     found: dict[Outcome, list[tuple[Task, Trajectory]]] = {Outcome.SUCCESS: [], Outcome.FAILURE: []}
-    for trial, task in enumerate(make_tasks("storefront", {}, 5, 30)):
+    for trial, task in enumerate(bindings_of({}).make_tasks("storefront", {}, 5, 30)):
         trajectory = recorded(STOREFRONT, task.env_config, task, trial=trial)
         if all(len(turn.tool_calls) == 1 for turn in trajectory.turns):
             found[trajectory.outcome].append((task, trajectory))
@@ -40,8 +40,8 @@ def of_each_outcome() -> list[tuple[Task, Trajectory]]:
 
 def breaking() -> tuple[Task, Trajectory]:
     """A task in whose world the first step breaks."""
-    (plain,) = make_tasks("echo", {"turns": 1}, 5, 1)
-    (task,) = make_tasks("echo", {"turns": 1, "fail_at_turn": 0}, 5, 1)
+    (plain,) = bindings_of({}).make_tasks("echo", {"turns": 1}, 5, 1)
+    (task,) = bindings_of({}).make_tasks("echo", {"turns": 1, "fail_at_turn": 0}, 5, 1)
     played = recorded(ECHO, {}, plain)
     return task, msgspec.structs.replace(
         played, task_id=task.task_id, trajectory_id="breaks", slot_id="breaks"
@@ -59,7 +59,7 @@ def test_rewards_are_the_outcomes_tools_are_the_schemas_and_a_fault_is_no_reward
         )
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     outcomes, (broken, trial) = of_each_outcome(), breaking()
-    (idle,) = make_tasks("echo", {"turns": 2}, 6, 1)
+    (idle,) = bindings_of({}).make_tasks("echo", {"turns": 2}, 6, 1)
     idled = recorded(ECHO, {}, idle)
     played = [
         (task, msgspec.structs.replace(t, slot_id=t.trajectory_id))

@@ -10,7 +10,7 @@ import pytest
 
 from synth.boundary import FaultError
 from synth.envs.echo import EchoConfig, EchoEnv
-from synth.flows.environments import make_tasks, open_env
+from synth.flows.environments import bindings_of, open_env
 from synth.rl.episode import OVER
 from synth.rl.trl import RlEnvironment
 from synth.rollout.limits import Limits
@@ -26,7 +26,7 @@ from tests.synth.rollout.free_talk import task as talk
 
 def task(**settings: Any) -> Task:
     """Says `words`, then finishes."""
-    return make_tasks("echo", {"turns": 3} | settings, 5, 1)[0]
+    return bindings_of({}).make_tasks("echo", {"turns": 3} | settings, 5, 1)[0]
 
 
 def words(of: Task) -> list[str]:

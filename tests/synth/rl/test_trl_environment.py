@@ -10,13 +10,13 @@ import pytest
 
 from synth.boundary import FaultError
 from synth.envs.echo import EchoConfig, EchoEnv
-from synth.flows.environments import make_tasks, open_env
+from synth.flows.environments import bindings_of, open_env
 from synth.rl.trl import environment_factories
 from synth.schemas.check import CheckResult
 from synth.schemas.errors import ConfigError
 
-TASK = make_tasks("echo", {"turns": 2}, 5, 1)[0]
-BROKEN = make_tasks("echo", {"turns": 2, "fail_at_turn": 0}, 5, 1)[0]
+TASK = bindings_of({}).make_tasks("echo", {"turns": 2}, 5, 1)[0]
+BROKEN = bindings_of({}).make_tasks("echo", {"turns": 2, "fail_at_turn": 0}, 5, 1)[0]
 ECHO = {
     "type": "function",
     "function": {
