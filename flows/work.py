@@ -76,15 +76,6 @@ def _refuse_another(url: str, flow: Flow) -> None:
         )
 
 
-def passes(error: Exception) -> bool:
-    """Whether the same may go well a while later: not what the user must change, and not what is
-    damaged.
-    """
-    return isinstance(error, (SynthError, OSError)) and not isinstance(
-        error, (ConfigError, DamagedError)
-    )
-
-
 async def again_after(
     work: Callable[[], Awaitable[T]],
     what: str,
@@ -97,9 +88,9 @@ async def again_after(
     for wait_s in waits_s:
         try:
             return await work()
+        except (ConfigError, DamagedError):  # for the user to mend
+            raise
         except (SynthError, OSError) as error:
-            if not passes(error):
-                raise
             say(f"{what}: {error}; tried again in {short_duration(wait_s)}")
         await asyncio.sleep(wait_s)
     return await work()

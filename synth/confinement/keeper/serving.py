@@ -45,6 +45,7 @@ class Service:
         self._lock = threading.Lock()
         self.points = dict[int, Point | CopiedPoint]()
         self.home: str | None = None
+        """The folder of branches that are copies; None where they are overlays."""
 
     def try_overlay(self) -> str:
         """Why no overlay file system can be had, in a few words; empty where it can."""
@@ -80,10 +81,6 @@ class Service:
         shutil.rmtree(place)
         if left:
             raise OSError(0, "a deleted file came back")
-
-    def copies_in(self, home: str) -> None:
-        """From now on branches are copies, in a folder."""
-        self.home = home
 
     def branch(self, folder: str, size: int) -> Kept:
         """A new branch. Raises `OSError`."""
@@ -153,7 +150,7 @@ def main() -> None:
     home = tempfile.mkdtemp(prefix=mark()) if why else None
     if home is not None:
         Path(home).chmod(0o711)
-        keeper.copies_in(home)
+        keeper.home = home
 
     threading.stack_size(1 << 20)
     send(line, ("copies", why) if why else ("overlay", f"overlay as {who[0]}"))
