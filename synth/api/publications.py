@@ -8,9 +8,8 @@ from typing import TypedDict, Unpack
 
 from synth.api.opened import Ledger, stored
 from synth.flows.environments import Files, bindings_for
-from synth.hub.client import require_name
 from synth.hub.publishing import PreparedUpload, prepare, preview
-from synth.hub.released import PublishRequest, require_licence
+from synth.hub.released import PublishRequest, require_licence, require_name
 from synth.hub.sending import TOKEN, hub_of, noted, send, write_token
 from synth.schemas import ConfigError
 
@@ -94,7 +93,7 @@ def publish(
         shown(report, lines)
         if hub is None or token is None:
             return report
-        pushed = send(ledger, hub, wanted, prepared, token, say)
+        pushed = send(ledger, hub, wanted, prepared, token)
         url = f"{hub.endpoint}/datasets/{wanted.repo}"
         return replace(report, revision=pushed.revision, commits=pushed.commits, url=url)
 
@@ -113,12 +112,11 @@ def _wanted(
 
 def _report(wanted: PublishRequest, prepared: PreparedUpload) -> PublicationReport:
     publication = prepared.publication
-    assert isinstance(publication.card.content, bytes)
     return PublicationReport(
         repo=wanted.repo,
         rows=dict(publication.rows),
         files={file.path: file.size for file in (*publication.data, publication.card)},
-        card=publication.card.content.decode(),
+        card=publication.card.text,
         left_out=prepared.left_out,
         public=wanted.public,
     )

@@ -6,8 +6,7 @@ import logging
 import random
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, TypeVar
@@ -27,10 +26,9 @@ from huggingface_hub.utils._http import (
     hf_raise_for_status,
     set_client_factory,
 )
-from huggingface_hub.utils._validators import validate_repo_id
 from huggingface_hub.utils.tqdm import disable_progress_bars
 
-from synth.hub.publication import File
+from synth.hub.publication import File, Remote
 from synth.models.backoff import Backoff, wait_s
 from synth.models.server_error import retry_after_s
 from synth.schemas import ConfigError, SynthError
@@ -52,23 +50,6 @@ _MOVED = frozenset({409, 412})
 
 class MovedError(Exception):
     """Somebody else committed in between."""
-
-
-class Remote(msgspec.Struct, frozen=True):
-    """A repository as it is: commit, whether all may read it, and path -> (size, SHA-256 or None,
-    git's id).
-    """
-
-    head: str
-    private: bool
-    files: Mapping[str, tuple[int, str | None, str]]
-
-    def holds(self, file: File) -> bool:
-        """Whether a file stands there with these bytes."""
-        found = self.files.get(file.path)
-        if found is None or found[0] != file.size:
-            return False
-        return found[1] == file.sha256 if found[1] is not None else found[2] == file.blob_id
 
 
 class _HubMessage(msgspec.Struct, frozen=True):
@@ -97,7 +78,7 @@ class Hub:
             logging.getLogger(name).setLevel(logging.ERROR)
         self._api = HfApi(endpoint=endpoint, token=token)
         self._token = token
-        self._say = say
+        self.say = say
         self._backoff = backoff
         self.commits = 0
 
@@ -142,7 +123,7 @@ class Hub:
             for entry in tree
             if isinstance(entry, RepoFile)
         }
-        return Remote(head, bool(info.private), files)
+        return Remote(repo, head, bool(info.private), files)
 
     def read(self, repo: str, path: str, revision: str) -> bytes:
         """A small file."""
@@ -222,11 +203,8 @@ class Hub:
                 RuntimeError,
             ) as wrapped:
                 error = _cause(wrapped)
-            asked, again, trouble = (
-                None,
-                not isinstance(error, OfflineModeIsEnabled),
-                type(error).__name__,
-            )
+            asked, trouble = None, type(error).__name__
+            again = not isinstance(error, OfflineModeIsEnabled)
             if isinstance(error, HfHubHTTPError):
                 code = error.response.status_code
                 if code in _MOVED:
@@ -236,7 +214,7 @@ class Hub:
             if not again or retry == most:
                 raise self._told(what, error, asked) from error
             wait = wait_s(self._backoff, retry, random.random(), asked)
-            self._say(f"{what}: {trouble}; trying again in {wait:.1f} s ({retry + 1} of {most})")
+            self.say(f"{what}: {trouble}; trying again in {wait:.1f} s ({retry + 1} of {most})")
             time.sleep(wait)
         raise AssertionError("unreachable")
 
@@ -315,16 +293,3 @@ def _client() -> "httpx2.Client":
         "response": [*client.event_hooks["response"], refuse_long_waits],
     }
     return client
-
-
-def require_name(repo: str) -> None:
-    """Raises `ConfigError` for what is no name of a repository."""
-    problem = None
-    with suppress(HFValidationError):
-        validate_repo_id(repo)
-        problem = "" if repo.count("/") <= 1 and repo else None
-    if problem is None:
-        raise ConfigError(
-            f"--repo {repo!r}: is no name of a repository: NAME or ACCOUNT/NAME of letters, "
-            "digits, '-', '_' and '.', at most 96 characters"
-        )

@@ -10,9 +10,12 @@ from pathlib import Path
 import msgspec
 from huggingface_hub.utils.sha import git_hash
 
+from synth.exporters.folder.sums import SUMS, sums_text
+from synth.ledger.atomic_write import written_file
+from synth.ledger.log.verify_written import CARD
 from synth.schemas import front_matter
 
-CARD, LIST, SUMS = "README.md", "publication.json", "SHA256SUMS"
+LIST = "publication.json"
 UNFINISHED = "unfinished"
 FILES_PER_COMMIT = 1000
 BYTES_PER_COMMIT = 20 * 10**9
@@ -35,16 +38,37 @@ class File:
     @cached_property
     def sha256(self) -> str:
         """As the Hub names files that it keeps apart."""
-        if isinstance(self.content, bytes):
-            return hashlib.sha256(self.content).hexdigest()
-        with self.content.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return written_file(self.content).sha256
+
+    @property
+    def text(self) -> str:
+        """Of a file in memory."""
+        assert isinstance(self.content, bytes)
+        return self.content.decode()
 
     @cached_property
     def blob_id(self) -> str:
         """As git names a file, which the Hub keeps small ones by."""
         content = self.content
         return git_hash(content if isinstance(content, bytes) else content.read_bytes())
+
+
+class Remote(msgspec.Struct, frozen=True):
+    """A repository as it is: commit, whether all may read it, and path -> (size, SHA-256 or None,
+    git's id).
+    """
+
+    repo: str
+    head: str
+    private: bool
+    files: Mapping[str, tuple[int, str | None, str]]
+
+    def holds(self, file: File) -> bool:
+        """Whether a file stands there with these bytes."""
+        found = self.files.get(file.path)
+        if found is None or found[0] != file.size:
+            return False
+        return found[1] == file.sha256 if found[1] is not None else found[2] == file.blob_id
 
 
 class Listed(msgspec.Struct, frozen=True):
@@ -92,9 +116,7 @@ class Publication(msgspec.Struct, frozen=True):
     def sums(self) -> File:
         """What a consumer checks all files with, the list among them."""
         named = {file.path: file.sha256 for file in (*self.data, self.card, self.listed())}
-        return File(
-            SUMS, "".join(f"{sha}  {path}\n" for path, sha in sorted(named.items())).encode()
-        )
+        return File(SUMS, sums_text(named))
 
     def begun(self, before: Listed | None, card: str) -> tuple[File, File]:
         """Card and list of one that is not: `card` stands until the rest is there, what stood

@@ -3,27 +3,26 @@ of it has passed.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pyarrow.parquet as pq
 
+from synth.exporters.folder.shards import FOLDER
 from synth.exporters.kinds.sft_rows import sft_row
-from synth.exporters.kinds.skills import SKILLS
 from synth.exporters.registry import form_of
 from synth.hub.card.card import Described, card
 from synth.hub.card.words import written
 from synth.hub.outgoing import PublishScan, searched
-from synth.hub.publication import CARD, File, Publication
+from synth.hub.publication import File, Publication
 from synth.hub.readback import Sent
-from synth.hub.released import PublishRequest, metadata, require_released
+from synth.hub.released import PublishRequest, require_released
 from synth.hub.row_facts import RowFacts, row_facts
 from synth.hub.source import found
 from synth.ledger.decisions import with_decisions
 from synth.ledger.flow_scan import FlowScan
 from synth.ledger.ledger import StoredLedger
+from synth.ledger.log.verify_written import CARD
 from synth.schemas import content_hash
 from synth.set_aside import SetAside
 from synth.text.redaction.edits import Mark, without
@@ -32,9 +31,6 @@ from synth.text.redaction.quoted_values import QuotedValues
 
 SHOWN_LINES, SHOWN_WIDE = 8, 200
 """Of the card, in a dry run."""
-
-
-FOLDER = "traces"
 _BODY = "\n---\n"
 """Ends the metadata of a card."""
 
@@ -63,56 +59,50 @@ def prepare(
     # texts that stand in no row are searched too, the card last of all
     unshown = SetAside()
     shown = traces(ledger, _shown(facts), wanted.traces, unshown)
-    shards, skills = dict[str, tuple[File, ...]](), dict[str, File]()
-    for config in datasets.configs:
-        name = config.name
-        at = config.folder
-        shards[name] = tuple(File(f"{at}/{file}", path) for file, path in config.files.items())
-        if config.skills is not None:
-            skills[name] = File(f"{at}/{SKILLS}", config.skills.read_bytes())
-    for file in (*shown, *skills.values()):
-        outgoing.search(file.path, _text(file))
-
-    terms = metadata(wanted.licence, wanted.licence_name, wanted.licence_link)
     described = Described(
-        ledger=ledger,
-        repo=wanted.repo,
-        licence=terms,
-        configs=datasets.configs,
-        facts=facts,
-        paths={name: [file.path for file in files] for name, files in shards.items()},
-        searched=by,
-        traces=len(shown),
-        skills={name: (file.path, len(_text(file).splitlines())) for name, file in skills.items()},
-        version=version("synth-trajectories"),
+        ledger, wanted.repo, wanted.terms, datasets.configs, facts, by, len(shown)
     )
+    for file in (*shown, *described.skills.values()):
+        outgoing.search(file.path, file.text)
+
     text = _without_names(card(described), ledger)
     outgoing.search(CARD, text)
     outgoing.require_clean()
 
-    publication = Publication(
-        shards=tuple(file for files in shards.values() for file in files),
-        traces=shown,
-        card=File(CARD, text.encode()),
-        rows={name: one.rows for name, one in facts.items()},
-        licence=terms,
-        skills=tuple(skills.values()),
+    return PreparedUpload(
+        _publication(described, shown, File(CARD, text.encode())),
+        _sent(described),
+        (*datasets.left_out, *(f"traces: {line}" for line in unshown.lines())),
     )
+
+
+def _publication(described: Described, shown: tuple[File, ...], card: File) -> Publication:
+    """Everything that is described, with its card."""
+    return Publication(
+        shards=tuple(file for config in described.configs for file in config.files.values()),
+        traces=shown,
+        card=card,
+        rows={name: facts.rows for name, facts in described.facts.items()},
+        licence=described.licence,
+        skills=tuple(described.skills.values()),
+    )
+
+
+def _sent(described: Described) -> dict[str, Sent]:
+    """How each configuration must be read back, and each class of evidence in it that has a
+    name.
+    """
     sent = dict[str, Sent]()
-    for config in datasets.configs:
-        rows, schema = facts[config.name].rows, facts[config.name].schema
-        sent[config.name] = _sent(rows, schema, shards[config.name])
-        for name, named in config.views.items():
-            viewed = [file for file in shards[config.name] if file.path.split("/")[-1] in named]
-            rows = sum(pq.read_metadata(config.files[one]).num_rows for one in named)
-            sent[name] = _sent(rows, schema, viewed)
-    unwritten = (f"traces: {line}" for line in unshown.lines())
-    return PreparedUpload(publication, sent, (*datasets.left_out, *unwritten))
-
-
-def _sent(rows: int, schema: Any, files: Sequence[File]) -> Sent:
-    size = sum(file.size for file in files)
-    return Sent(rows, size, schema, {file.path: file.sha256 for file in files})
+    for config in described.configs:
+        for name, shards in config.loaded.items():
+            files = [config.files[shard] for shard in shards]
+            sent[name] = Sent(
+                rows=sum(pq.read_metadata(file.content).num_rows for file in files),
+                bytes=sum(file.size for file in files),
+                schema=described.facts[config.name].schema,
+                files={file.path: file.sha256 for file in files},
+            )
+    return sent
 
 
 def _without_names(text: str, ledger: StoredLedger) -> str:
@@ -129,11 +119,6 @@ def _without_names(text: str, ledger: StoredLedger) -> str:
         head, [Mark(span.start, span.end, "REDACTED") for span in found_in(head, finder)]
     )
     return head + ending + QuotedValues({}, finder).out_of(body)
-
-
-def _text(file: File) -> str:
-    assert isinstance(file.content, bytes)
-    return file.content.decode()
 
 
 def _shown(facts: dict[str, RowFacts]) -> Sequence[str]:
@@ -165,7 +150,7 @@ def traces(
 def preview(prepared: PreparedUpload, wanted: PublishRequest, say: Callable[[str], None]) -> None:
     """What would go out: files, sizes, rows, and how the card begins."""
     publication = prepared.publication
-    _, body = _text(publication.card).split(_BODY, 1)
+    _, body = publication.card.text.split(_BODY, 1)
     lines = [line for line in body.splitlines() if line and not line.startswith("|")]
     told = written(
         "preview.txt",

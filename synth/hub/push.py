@@ -2,22 +2,23 @@
 dataset that loads.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from synth.engine.numbers import counted_noun
-from synth.hub.client import Hub, MovedError, Remote
+from synth.hub.client import Hub, MovedError
 from synth.hub.publication import (
     BYTES_PER_COMMIT,
-    CARD,
     FILES_PER_COMMIT,
     LIST,
     File,
     Listed,
     Publication,
+    Remote,
     parts,
 )
+from synth.ledger.log.verify_written import CARD
 from synth.schemas import ConfigError, SynthError
 
 ROUNDS = 5
@@ -41,7 +42,6 @@ def push(
     *,
     public: bool,
     overwrite: bool,
-    say: Callable[[str], None],
     bounds: tuple[int, int] = (FILES_PER_COMMIT, BYTES_PER_COMMIT),
 ) -> Pushed:
     """Makes the repository hold the publication; new ones are private.
@@ -57,7 +57,7 @@ def push(
         remote = hub.look(repo)
         if remote is None:
             hub.create(repo)
-            say(f"created {repo} (private)")
+            hub.say(f"created {repo} (private)")
             remote = hub.look(repo)
             if remote is None:
                 raise ConfigError(
@@ -69,9 +69,9 @@ def push(
                 f"{repo}: is public already; give --public to publish there, or choose another name"
             )
         try:
-            revision = _brought(hub, repo, remote, publication, overwrite, say, bounds)
+            revision = _brought(hub, remote, publication, overwrite, bounds)
         except MovedError:
-            say(f"{repo}: changed meanwhile; looking again")
+            hub.say(f"{repo}: changed meanwhile; looking again")
             continue
         _require_arrived(hub, repo, revision, publication)
         return Pushed(revision, hub.commits - before, remote.private)
@@ -101,40 +101,45 @@ def _require_arrived(hub: Hub, repo: str, revision: str, publication: Publicatio
 
 
 def _brought(
-    hub: Hub,
-    repo: str,
-    remote: Remote,
-    publication: Publication,
-    overwrite: bool,
-    say: Callable[[str], None],
-    bounds: tuple[int, int],
+    hub: Hub, remote: Remote, publication: Publication, overwrite: bool, bounds: tuple[int, int]
 ) -> str:
-    before = _listed(hub, repo, remote)
-    _require_ours(hub, repo, remote, before, overwrite)
+    """The commit at which the repository holds the publication."""
+    before = _listed(hub, remote)
+    _require_ours(hub, remote, before, overwrite)
     last = (publication.card, publication.listed(), publication.sums)
     missing = [file for file in publication.data if not remote.holds(file)]
     kept = {file.path for file in (*publication.data, *last)}
-    stale = (
-        sorted(path for path in before.files if path in remote.files and path not in kept)
-        if before is not None
-        else []
-    )
+    listed = before.files if before is not None else {}
+    stale = sorted(path for path in listed if path in remote.files and path not in kept)
     if not missing and not stale and all(remote.holds(file) for file in last):
         return remote.head
-    groups = list(parts(missing, *bounds))
+
+    *first, rest = list(parts(missing, *bounds)) or [[]]
+    head = _begun(hub, remote, publication, before, first) if first else remote.head
+    files = [*rest, *(file for file in last if first or not remote.holds(file))]
+    message = f"Publish {', '.join(publication.rows)}"
+    return _committed(hub, remote.repo, files, stale, message, head)
+
+
+def _begun(
+    hub: Hub,
+    remote: Remote,
+    publication: Publication,
+    before: Listed | None,
+    first: Sequence[Sequence[File]],
+) -> str:
+    """Commits all parts but the last one: until that is there, the card loads what stood before, or
+    nothing.
+    """
     head = remote.head
-    if len(groups) > 1:
-        loads = before is not None and bool(before.rows) and CARD in remote.files
-        card = hub.read(repo, CARD, head).decode() if loads else publication.placeholder()
-        begun = [file for file in publication.begun(before, card) if not remote.holds(file)]
-        head = _committed(
-            hub, repo, [*begun, *groups[0]], (), f"Part 1 of {len(groups)}", head, say
-        )
-        for number, group in enumerate(groups[1:-1], 2):
-            head = _committed(hub, repo, group, (), f"Part {number} of {len(groups)}", head, say)
-    rest = groups[-1] if groups else []
-    files = [*rest, *(file for file in last if not remote.holds(file) or len(groups) > 1)]
-    return _committed(hub, repo, files, stale, f"Publish {', '.join(publication.rows)}", head, say)
+    loads = before is not None and bool(before.rows) and CARD in remote.files
+    card = hub.read(remote.repo, CARD, head).decode() if loads else publication.placeholder()
+    begun = [file for file in publication.begun(before, card) if not remote.holds(file)]
+    for number, part in enumerate(first, 1):
+        files = [*begun, *part] if number == 1 else part
+        message = f"Part {number} of {len(first) + 1}"
+        head = _committed(hub, remote.repo, files, (), message, head)
+    return head
 
 
 def _committed(
@@ -144,30 +149,28 @@ def _committed(
     stale: Sequence[str],
     message: str,
     head: str,
-    say: Callable[[str], None],
 ) -> str:
     oid = hub.commit(repo, files, stale, message, head)
-    say(
+    hub.say(
         f"{message}: {counted_noun(len(files), 'file')}, {sum(file.size for file in files):,} "
         f"bytes, {len(stale)} removed ({oid[:12]})"
     )
     return oid
 
 
-def _listed(hub: Hub, repo: str, remote: Remote) -> Listed | None:
+def _listed(hub: Hub, remote: Remote) -> Listed | None:
     """What synth has written there, None where it has written nothing."""
     if LIST not in remote.files:
         return None
     try:
-        listed = msgspec.json.decode(hub.read(repo, LIST, remote.head), type=Listed)
+        listed = msgspec.json.decode(hub.read(remote.repo, LIST, remote.head), type=Listed)
     except msgspec.DecodeError:
         return None
     return listed if listed.written_by == "synth" else None
 
 
-def _require_ours(
-    hub: Hub, repo: str, remote: Remote, before: Listed | None, overwrite: bool
-) -> None:
+def _require_ours(hub: Hub, remote: Remote, before: Listed | None, overwrite: bool) -> None:
+    repo = remote.repo
     if before is None:
         strangers = sorted(set(remote.files) - _NOBODYS)
         if strangers:

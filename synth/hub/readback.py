@@ -3,7 +3,6 @@ sent.
 """
 
 import errno
-import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +12,8 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from synth.hub.publication import SUMS
+from synth.exporters.folder.sums import SUMS
+from synth.ledger.atomic_write import written_file
 from synth.schemas import SynthError
 
 STREAMED_BYTES = 500 * 10**6
@@ -31,13 +31,7 @@ class Sent(msgspec.Struct, frozen=True):
     files: Mapping[str, str] = {}
 
 
-def differences(
-    repo: str,
-    revision: str,
-    sent: Mapping[str, Sent],
-    token: str,
-    streamed_bytes: int = STREAMED_BYTES,
-) -> Iterator[str]:
+def differences(repo: str, revision: str, sent: Mapping[str, Sent], token: str) -> Iterator[str]:
     """A line for each configuration that `load_dataset` gives back otherwise than it was sent, or
     not at all.
     """
@@ -53,7 +47,7 @@ def differences(
             yield f"configuration {name}: {'was not sent' if name in names else 'is not there'}"
         for name in sorted(names & set(sent)):
             one = sent[name]
-            streamed = one.bytes > streamed_bytes
+            streamed = one.bytes > STREAMED_BYTES
             found = load_dataset(
                 repo, name, split="train", streaming=streamed, cache_dir=cache, **given
             )
@@ -85,8 +79,7 @@ def _other_bytes(repo: str, files: Mapping[str, str], given: Mapping[str, Any]) 
     )
     for path, sha in files.items():
         here = Path(hf_hub_download(repo, path, repo_type="dataset", **given))
-        with here.open("rb") as file:
-            held = hashlib.file_digest(file, "sha256").hexdigest()
+        held = written_file(here).sha256
         if held != sha or f"{sha}  {path}" not in told:
             yield f"{path}: its bytes, or those of {SUMS}, are not those that were sent"
 

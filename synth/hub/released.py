@@ -3,22 +3,46 @@ row may leave under it.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from importlib.resources import files
-from itertools import islice
 
 import msgspec
+from huggingface_hub.errors import HFValidationError
+from huggingface_hub.utils._validators import validate_repo_id
 
-from synth.datasets.release import Lineage, Reason, ReleaseRefusal, first, may_leave
+from synth.datasets.release import (
+    KindRule,
+    Lineage,
+    Reason,
+    ReleaseRefusal,
+    first,
+    may_leave,
+)
 from synth.exporters.registry import kind_of
 from synth.hub.row_facts import RowFacts
 from synth.hub.source import Config
 from synth.ledger.decisions import CHUNK, decision_order, verdicts_on, with_verdicts
 from synth.ledger.ledger import StoredLedger
 from synth.ledger.views import connect
-from synth.schemas import ConfigError
+from synth.ledger.with_tasks import batches
+from synth.schemas import ConfigError, Verdict
 from synth.set_aside import SetAside
+
+
+def require_name(repo: str) -> None:
+    """Raises `ConfigError` for what is no name of a repository."""
+    try:
+        validate_repo_id(repo)
+        valid = bool(repo) and repo.count("/") <= 1
+    except HFValidationError:
+        valid = False
+    if not valid:
+        raise ConfigError(
+            f"--repo {repo!r}: is no name of a repository: NAME or ACCOUNT/NAME of letters, "
+            "digits, '-', '_' and '.', at most 96 characters"
+        )
+
 
 OTHER = "other"
 LICENCES = files("synth.hub").joinpath("data/licences.txt").read_text(encoding="utf-8").splitlines()
@@ -56,12 +80,6 @@ def require_licence(licence: str, name: str | None, link: str | None) -> None:
         )
 
 
-def metadata(licence: str, name: str | None, link: str | None) -> dict[str, str]:
-    """How a card tells it to the Hub."""
-    known = {"license": licence, "license_name": name, "license_link": link}
-    return {key: value for key, value in known.items() if value is not None}
-
-
 _TOLD = {
     "allow_benchmark": "attempts at public benchmarks",
     "allow_held_out": "attempts at held-out tasks",
@@ -84,6 +102,16 @@ class PublishRequest(msgspec.Struct, frozen=True):
     overwrite: bool = False
     licence_name: str | None = None
     licence_link: str | None = None
+
+    @property
+    def terms(self) -> dict[str, str]:
+        """How a card tells its licence to the Hub."""
+        known = {
+            "license": self.licence,
+            "license_name": self.licence_name,
+            "license_link": self.licence_link,
+        }
+        return {key: value for key, value in known.items() if value is not None}
 
 
 def require_released(
@@ -116,23 +144,31 @@ def require_released(
 def _refused(
     ledger: StoredLedger, config: Config, identities: Sequence[str], wanted: PublishRequest
 ) -> dict[str, ReleaseRefusal]:
-    """By trajectory or task. Who wrote a labelled turn is the export's to know, not asked here."""
+    """By trajectory or task."""
     kind = kind_of(config.kind).rule
     allowed = {"allow_benchmark": wanted.allow_benchmark, "allow_held_out": wanted.allow_held_out}
     release = config.release.model_copy(update=allowed)
+    return {
+        identity: refusal
+        for identity, lineage, verdicts in _lineages(ledger, identities, kind)
+        if (refusal := may_leave(lineage, verdicts, kind, release)) is not None
+    }
+
+
+def _lineages(
+    ledger: StoredLedger, identities: Sequence[str], kind: KindRule
+) -> Iterator[tuple[str, Lineage, Mapping[str, Verdict]]]:
+    """What rows descend from, with the verdicts on it. Who wrote a labelled turn is the export's to
+    know, not asked here.
+    """
     valid, order = frozenset(ledger.state.current_valid()), decision_order(ledger)
-    found: dict[str, ReleaseRefusal | None] = {}
     with connect(ledger) as connection:
-        waiting = iter(ledger.trajectories(set(identities), every=True))
-        while chunk := list(islice(waiting, CHUNK)):
+        for chunk in batches(ledger.trajectories(set(identities), every=True), CHUNK):
             for one, verdicts in with_verdicts(connection, chunk, order, SetAside()):
-                identity = one.trajectory_id
                 authors = () if kind.on_evidence else None
                 # A row of one turn may stand on another trajectory than the one it was taken from.
-                again = kind.on_evidence or identity not in valid
-                lineage = Lineage(one, authors, continuation=again)
-                found[identity] = may_leave(lineage, verdicts, kind, release)
+                again = kind.on_evidence or one.trajectory_id not in valid
+                yield one.trajectory_id, Lineage(one, authors, continuation=again), verdicts
         tasks = ledger.tasks(set(identities))
-        for identity, verdicts in verdicts_on(connection, list(tasks), order).items():
-            found[identity] = may_leave(Lineage(tasks[identity]), verdicts, kind, release)
-    return {identity: refusal for identity, refusal in found.items() if refusal is not None}
+        for identity, of_task in verdicts_on(connection, list(tasks), order).items():
+            yield identity, Lineage(tasks[identity]), of_task

@@ -75,10 +75,10 @@ class RowFacts:
 def row_facts(config: Config, outgoing: PublishScan) -> RowFacts:
     """One pass over a configuration's shards, some hundred rows in memory at a time."""
     facts = RowFacts()
-    for path in config.files.values():
-        file = pq.ParquetFile(path)
-        facts.schema = file.schema_arrow
-        for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE):
+    for file in config.files.values():
+        shard = pq.ParquetFile(file.content)
+        facts.schema = shard.schema_arrow
+        for batch in shard.iter_batches(batch_size=_ROWS_AT_ONCE):
             facts.take(batch)
             for column, text in texts_of(batch):
                 outgoing.search(f"{config.name}, column {column}", text)

@@ -92,23 +92,19 @@ def send(
     wanted: PublishRequest,
     prepared: PreparedUpload,
     token: str,
-    say: Callable[[str], None],
 ) -> Pushed:
     """Sends what was prepared, and reads it back; public only once it is whole. Raises
     `SynthError`: a rerun goes on.
     """
     publication = prepared.publication
     if wanted.public:
-        say(
+        hub.say(
             "PUBLIC: once it is whole and was read back, everybody may read it; what was copied "
             "by then cannot be called back"
         )
-    assert isinstance(publication.card.content, bytes)
-    hub.validate_card(publication.card.content.decode())
+    hub.validate_card(publication.card.text)
     note(ledger, Begun(wanted, publication.digest))
-    pushed = push(
-        hub, wanted.repo, publication, public=wanted.public, overwrite=wanted.overwrite, say=say
-    )
+    pushed = push(hub, wanted.repo, publication, public=wanted.public, overwrite=wanted.overwrite)
     require_equal(wanted.repo, pushed.revision, prepared.sent, token)
     if wanted.public and pushed.private:
         hub.make_public(wanted.repo)

@@ -2,7 +2,7 @@
 disk.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from synth.exporters.folder.dataset_folder import Manifest, read_manifest, why_t
 from synth.exporters.folder.in_run import of_others, overwriting
 from synth.exporters.kinds.skills import SKILLS
 from synth.exporters.registry import KINDS
+from synth.hub.publication import File
 from synth.ledger.atomic_write import dataset_fault
 from synth.ledger.ledger import StoredLedger
 from synth.ledger.storage import Storage
@@ -26,18 +27,17 @@ class Config(msgspec.Struct, frozen=True):
     rows that rest on one class of evidence. What is loaded unasked is called as the folder, all
     else `<folder>_<class>`; `views` are classes of this one that can be named too.
 
-    `files`: its parquet shards by name, with where each lies on this machine; `skills`: where the
-    skill texts beside them do, if there are
-    any; `report` and `settings` are the export's.
+    `files`: its parquet shards by name, as they go out; `skills`: the skill texts beside them, if
+    there are any; `report` and `settings` are the export's.
     """
 
     name: str
     kind: str
     form: str
-    files: Mapping[str, Path]
+    files: Mapping[str, File]
     report: Mapping[str, Any]
     settings: Mapping[str, Any]
-    skills: Path | None = None
+    skills: File | None = None
     views: Mapping[str, Sequence[str]] = {}
     part_of: str = ""
 
@@ -45,6 +45,11 @@ class Config(msgspec.Struct, frozen=True):
     def folder(self) -> str:
         """Its name in the repository and under RUN/datasets."""
         return self.part_of or self.name
+
+    @property
+    def loaded(self) -> dict[str, Iterable[str]]:
+        """The shards that `load_dataset` gives by each name."""
+        return {self.name: self.files, **self.views}
 
     @property
     def release(self) -> Release:
@@ -124,6 +129,27 @@ def _reported(ledger: StoredLedger) -> Iterator[tuple[str, str, Mapping[str, Any
 def _config(
     ledger: StoredLedger, name: str, stage: str, report: Mapping[str, Any], aside: Path
 ) -> Config | None:
+    """The whole folder; None where it has files that are no parquet shards."""
+    _require_whole(ledger, stage, report)
+    storage = Storage(ledger.storage.path(report["path"]))
+    manifest = read_manifest(storage)
+    assert manifest is not None
+    shards = [file for file in manifest.files if file.endswith(".parquet")]
+    if not shards or set(manifest.files) - {*shards, SKILLS}:
+        return None
+
+    def here(file: str) -> Path:
+        return _here(storage, file, manifest, aside / name)
+
+    files = {file: File(f"{name}/{file}", here(file)) for file in shards}
+    told = File(f"{name}/{SKILLS}", here(SKILLS).read_bytes()) if SKILLS in manifest.files else None
+    return Config(name, report["kind"], manifest.form, files, report, manifest.settings, told)
+
+
+def _require_whole(ledger: StoredLedger, stage: str, report: Mapping[str, Any]) -> None:
+    """Raises `ConfigError` where a dataset does not stand as a stage of the current flow wrote
+    it.
+    """
     url = ledger.storage.path(report["path"])
     problem = why_to_write(url, ledger.state.stages[stage].stage_key)
     if problem is None and report["path"] in ledger.state.written:
@@ -136,15 +162,6 @@ def _config(
             else (f" with {overwriting(stage)}", f"{url}: holds {whose}")
         )
         raise ConfigError(f"{problem}; run the flow again{how}, which writes it anew, then publish")
-    storage = Storage(url)
-    manifest = read_manifest(storage)
-    assert manifest is not None
-    shards = [file for file in manifest.files if file.endswith(".parquet")]
-    if not shards or set(manifest.files) - {*shards, SKILLS}:
-        return None
-    files = {file: _here(storage, file, manifest, aside / name) for file in shards}
-    skills = _here(storage, SKILLS, manifest, aside / name) if SKILLS in manifest.files else None
-    return Config(name, report["kind"], manifest.form, files, report, manifest.settings, skills)
 
 
 def by_evidence(whole: Config) -> Iterator[Config]:

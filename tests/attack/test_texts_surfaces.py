@@ -23,6 +23,7 @@ from synth.exporters.folder.dataset_folder import DatasetFolder
 from synth.exporters.kind import RowSettings
 from synth.hub.card.card import Described, card
 from synth.hub.outgoing import Searched
+from synth.hub.publication import File
 from synth.hub.row_facts import RowFacts
 from synth.hub.source import Config
 from synth.ledger import StoredLedger
@@ -165,7 +166,9 @@ def test_the_card_on_the_hub_holds_no_markup_of_theirs(ledger: StoredLedger) -> 
     }
     facts = RowFacts()
     facts.take(pa.RecordBatch.from_pydict({"text": ["x"]}))
-    config = Config(text, "sft", "trl", {}, told, {"honour": TEXTS})
+    shards = {str(at): File(name, b"") for at, name in enumerate(TEXTS)}
+    skills = File(text, b"{}\n")
+    config = Config(text, "sft", "trl", shards, told, {"honour": TEXTS}, skills)
     licence = {"license": "other", "license_name": text, "license_link": text}
     searched = Searched(0, 0, 0, None)
     one = Described(
@@ -174,11 +177,8 @@ def test_the_card_on_the_hub_holds_no_markup_of_theirs(ledger: StoredLedger) -> 
         licence,
         [config],
         {text: facts},
-        {text: TEXTS},
         searched,
         0,
-        "1",
-        {text: (text, 1)},
     )
     written = card(one)
     assert (

@@ -142,7 +142,8 @@ class DatasetFolder:
             (self._aside / MANIFEST).write_bytes(msgspec.json.format(manifest) + b"\n")
             names = (*self.files, CARD, MANIFEST)
             written = {name: written_file(self._aside / name) for name in sorted(names)}
-            (self._aside / SUMS).write_bytes(sums_text(written))
+            digests = {name: file.sha256 for name, file in written.items()}
+            (self._aside / SUMS).write_bytes(sums_text(digests))
             written[SUMS] = written_file(self._aside / SUMS)
 
         # the run knows the files before any of them stands: what is there unnamed was damaged

@@ -100,9 +100,9 @@ def texts_in(value: Any) -> Iterator[str]:
             yield from texts_in(inner)
 
 
-def sums_text(files: Mapping[str, WrittenFile]) -> bytes:
-    """The file's bytes; the same for the same files."""
-    return "".join(f"{file.sha256}  {name}\n" for name, file in sorted(files.items())).encode()
+def sums_text(digests: Mapping[str, str]) -> bytes:
+    """The file's bytes, by the SHA-256 of each name; the same for the same files."""
+    return "".join(f"{sha}  {name}\n" for name, sha in sorted(digests.items())).encode()
 
 
 def read_sums(storage: Storage) -> dict[str, str]:

@@ -16,6 +16,7 @@ from synth.exporters.registry import form_of
 from synth.hub.card import tables
 from synth.hub.card.words import written
 from synth.hub.outgoing import Searched
+from synth.hub.publication import File
 from synth.hub.row_facts import RowFacts
 from synth.hub.source import Config
 from synth.ledger.ledger import StoredLedger
@@ -26,11 +27,8 @@ from synth.schemas import front_matter
 
 
 class Described(msgspec.Struct, frozen=True):
-    """What a card is written from. `facts` by configuration; `paths` of its shards in the
-    repository; `traces` how many are shown;
-    `licence` as the card's metadata tells it.
-
-    `skills`: (path in the repository, lines) of the skill texts beside a configuration.
+    """What a card is written from. `facts` by configuration; `traces` how many are shown; `licence`
+    as the card's metadata tells it.
     """
 
     ledger: StoredLedger
@@ -38,11 +36,13 @@ class Described(msgspec.Struct, frozen=True):
     licence: Mapping[str, str]
     configs: Sequence[Config]
     facts: Mapping[str, RowFacts]
-    paths: Mapping[str, Sequence[str]]
     searched: Searched
     traces: int
-    version: str
-    skills: Mapping[str, tuple[str, int]] = {}
+
+    @property
+    def skills(self) -> dict[str, File]:
+        """The skill texts beside a configuration, by its name."""
+        return {one.name: one.skills for one in self.configs if one.skills is not None}
 
     @property
     def flow(self) -> Mapping[str, Any]:
@@ -62,12 +62,9 @@ def card(one: Described) -> str:
 
 def body(one: Described) -> str:
     """The card without its metadata."""
-    said, envs = reports(one.ledger), environments(one.ledger)
-
+    said = reports(one.ledger)
     filters = [entry for each in said.values() for entry in each.get("filters", ())]
-    played = {env: _played(one, env, said) for env in envs}
-    # either name says that a stage has measured its false discoveries
-    rates = {"expected_false_share", "false_share"}
+    played = {env: _played(one, env, said) for env in environments(one.ledger)}
 
     with connect(one.ledger) as connection:
         found = {name: asked(connection, sql) for name, sql in tables.QUERIES.items()}
@@ -76,19 +73,17 @@ def body(one: Described) -> str:
         "card.md",
         one=one,
         found=found,
+        reports=said,
         configurations=tables.configurations(one.configs, one.facts),
         cost=tables.cost_by_method(found["costs"][1], one.facts),
-        envs=envs,
         filters=filters,
         funnel=funnel_markdown(said),
-        imported=dict(found["imported"][1]),
         judged=tables.judged(filters),
-        loads=list(_loads(one)),
+        loads=_loads(one),
         methods=tables.methods(said),
         played=played,
-        tested={stage: each for stage, each in said.items() if rates & each.keys()},
         trainings={config.name: _training(one, config) for config in one.configs},
-        warnings=list(warnings(one)),
+        warnings=warnings(one),
         worlds=tables.worlds(found["worlds"][1], played),
     )
 
@@ -129,38 +124,6 @@ def environments(ledger: StoredLedger) -> list[str]:
 
 
 def _metadata(one: Described) -> str:
-    from datasets import DatasetInfo, Features
-    from datasets.info import DatasetInfosDict
-    from datasets.splits import SplitDict, SplitInfo
-    from huggingface_hub import DatasetCardData
-
-    infos, listed = DatasetInfosDict(), list[dict[str, Any]]()
-    for config in one.configs:
-        facts, splits = one.facts[config.name], SplitDict()
-
-        splits.add(SplitInfo("train", num_bytes=facts.bytes, num_examples=facts.rows))
-        infos[config.name] = DatasetInfo(
-            features=Features.from_arrow_schema(facts.schema),
-            splits=splits,
-            download_size=sum(path.stat().st_size for path in config.files.values()),
-            dataset_size=facts.bytes,
-            config_name=config.name,
-        )
-
-        # the first one is loaded where none is named, if it may be loaded unasked
-        first = config.name == config.folder and not any("default" in each for each in listed)
-        views = {
-            name: [f"{config.folder}/{file}" for file in config.views[name]]
-            for name in config.views
-        }
-        for name, paths in {config.name: list(one.paths[config.name]), **views}.items():
-            default = {"default": True} if first and name == config.name else {}
-            files = [{"split": "train", "path": paths}]
-            listed.append({"config_name": name, "data_files": files, **default})
-
-    info = DatasetCardData()
-    infos.to_dataset_card_data(info)
-
     kinds = sorted({config.kind for config in one.configs})
     found: dict[str, Any] = {
         "pretty_name": f"{one.name}: agent trajectories",
@@ -168,11 +131,53 @@ def _metadata(one: Described) -> str:
         "task_categories": ["text-generation"],
         "tags": ["agent", "tool-use", "synthetic", *environments(one.ledger), *kinds],
         "size_categories": [size_category(sum(facts.rows for facts in one.facts.values()))],
-        "configs": listed,
-        "dataset_info": dict(info.__dict__)["dataset_info"],
+        "configs": _configs(one),
+        "dataset_info": _dataset_info(one),
     }
 
     return front_matter(found)
+
+
+def _configs(one: Described) -> list[dict[str, Any]]:
+    """What `load_dataset` loads by which name: each configuration, and the classes of evidence in
+    it.
+    """
+    listed = list[dict[str, Any]]()
+    for config in one.configs:
+        # the first one is loaded where none is named, if it may be loaded unasked
+        first = config.name == config.folder and not any("default" in each for each in listed)
+        for name, shards in config.loaded.items():
+            default = {"default": True} if first and name == config.name else {}
+            paths = [config.files[shard].path for shard in shards]
+            files = [{"split": "train", "path": paths}]
+            listed.append({"config_name": name, "data_files": files, **default})
+
+    return listed
+
+
+def _dataset_info(one: Described) -> Any:
+    """Sizes and columns of each configuration, as `datasets` tells them to the Hub."""
+    from datasets import DatasetInfo, Features
+    from datasets.info import DatasetInfosDict
+    from datasets.splits import SplitDict, SplitInfo
+    from huggingface_hub import DatasetCardData
+
+    infos = DatasetInfosDict()
+    for config in one.configs:
+        facts, splits = one.facts[config.name], SplitDict()
+        splits.add(SplitInfo("train", num_bytes=facts.bytes, num_examples=facts.rows))
+        infos[config.name] = DatasetInfo(
+            features=Features.from_arrow_schema(facts.schema),
+            splits=splits,
+            download_size=sum(file.size for file in config.files.values()),
+            dataset_size=facts.bytes,
+            config_name=config.name,
+        )
+
+    info = DatasetCardData()
+    infos.to_dataset_card_data(info)
+
+    return vars(info)["dataset_info"]
 
 
 def _played(one: Described, env: str, said: tables.Reports) -> tuple[str, str]:
@@ -196,8 +201,8 @@ def _loads(one: Described) -> Iterator[str]:
     for config in one.configs:
         yield _load(config.name, one.repo, config.name)
 
-    for name, (path, _) in one.skills.items():
-        at = json.dumps(f"hf://datasets/{one.repo}/{path}")
+    for name, file in one.skills.items():
+        at = json.dumps(f"hf://datasets/{one.repo}/{file.path}")
         yield _load(f"{name}_skills", "json", data_files=at)
 
 

@@ -1,6 +1,7 @@
 """The texts of `data/`, which a publication fills in: the card, and what a dry run shows."""
 
 from functools import cache
+from importlib.metadata import version
 from importlib.resources import files
 from textwrap import shorten
 from typing import Any
@@ -37,5 +38,6 @@ def _environment() -> Environment:
         "kind_of": kind_of,
         "shorten": shorten,
         "table": table,
+        "version": version("synth-trajectories"),
     }
     return made

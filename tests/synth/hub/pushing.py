@@ -9,8 +9,9 @@ import pyarrow.parquet as pq
 from datasets import load_dataset
 
 from synth.hub.client import Hub as Client
-from synth.hub.publication import CARD, File, Publication
+from synth.hub.publication import File, Publication
 from synth.hub.push import Pushed, push
+from synth.ledger.log.verify_written import CARD
 from synth.models.backoff import Backoff
 from tests.synth.hub.hub_server import TOKEN, Hub
 
@@ -44,7 +45,7 @@ def pushed(
 ) -> Pushed:
     say: Callable[[str], None] = (said if said is not None else []).append
     client = Client(TOKEN, say, Backoff(max_retries=retries, base_s=0.01, cap_s=0.05), hub.url)
-    return push(client, REPO, wanted, say=say, **{"public": False, "overwrite": False, **given})
+    return push(client, REPO, wanted, **{"public": False, "overwrite": False, **given})
 
 
 def loaded(hub: Hub, folder: Path) -> int:

@@ -19,6 +19,6 @@ def section(
 ) -> str:
     """What stands below a heading."""
     searched = Searched(0, 0, 0, None)
-    text = body(Described(ledger, "me/set", licence, (), facts, {}, searched, 0, "1"))
+    text = body(Described(ledger, "me/set", licence, (), facts, searched, 0))
     (found,) = [part for part in text.split("\n## ") if part.startswith(f"{title}\n")]
     return found.partition("\n")[2].strip()

@@ -1,17 +1,18 @@
 """Classes of evidence as configurations on the Hub."""
 
-from pathlib import Path
-
 import pytest
 
+from synth.hub.publication import File
 from synth.hub.source import Config, by_evidence
 
 DIGEST = "0123456789abcdef-00000.parquet"
+SKILLS = File("dpo/skills.jsonl", b"")
 
 
 def of(*classes: str) -> Config:
-    files = {f"train-{one}-{DIGEST}" if one else f"train-{DIGEST}": Path(one) for one in classes}
-    return Config("dpo", "dpo", "trl", files, {}, {}, Path("skills"))
+    names = [f"train-{one}-{DIGEST}" if one else f"train-{DIGEST}" for one in classes]
+    files = {name: File(f"dpo/{name}", b"") for name in names}
+    return Config("dpo", "dpo", "trl", files, {}, {}, SKILLS)
 
 
 @pytest.mark.parametrize(
@@ -32,4 +33,4 @@ def test_what_is_loaded_unasked_is_called_as_its_folder(
     assert {one.name: len(one.files) for one in found} == expected
     assert {one.folder for one in found} == {"dpo"}
     assert [name for one in found for name in one.views] == views
-    assert [one.skills for one in found] == [Path("skills"), None][: len(found)]
+    assert [one.skills for one in found] == [SKILLS, None][: len(found)]

@@ -47,10 +47,8 @@ def described(ledger: StoredLedger, **reports: int) -> Described:
         {"license": "mit"},
         configs,
         facts,
-        dict.fromkeys(reports, ()),
         searched,
         0,
-        "1",
     )
 
 

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from synth.hub.publication import CARD, File, Publication
-from synth.hub.released import metadata, require_licence
+from synth.hub.publication import File, Publication
+from synth.hub.released import PublishRequest, require_licence
 from synth.ledger import StoredLedger
+from synth.ledger.log.verify_written import CARD
 from synth.schemas.errors import ConfigError
 from tests.synth.hub.sections import section
 
@@ -52,7 +53,7 @@ def test_what_the_hub_would_refuse_or_ask_for_is_one_line(
 def test_a_licence_of_ones_own_is_told_in_metadata_text_and_in_the_card_of_what_is_not_whole(
     tmp_path: Path,
 ) -> None:
-    told = metadata("other", "my: terms", URL)
+    told = PublishRequest("me/set", "other", licence_name="my: terms", licence_link=URL).terms
     assert told == {"license": "other", "license_name": "my: terms", "license_link": URL}
     ledger = StoredLedger(str(tmp_path / "run"), create=True)
     assert f"`other`: my: terms (`{URL}`), as whoever" in section(ledger, "Licence", licence=told)

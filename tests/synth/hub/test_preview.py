@@ -1,8 +1,9 @@
 """What a dry run shows: whose repository, and how the card begins, cut between words."""
 
-from synth.hub.publication import CARD, File, Publication
+from synth.hub.publication import File, Publication
 from synth.hub.publishing import SHOWN_WIDE, PreparedUpload, preview
 from synth.hub.released import PublishRequest
+from synth.ledger.log.verify_written import CARD
 
 
 def shown(repo: str, body: str) -> list[str]:

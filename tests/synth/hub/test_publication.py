@@ -7,8 +7,9 @@ import msgspec
 import pytest
 import yaml
 
-from synth.hub.client import require_name
-from synth.hub.publication import CARD, LIST, File, Listed, Publication, parts
+from synth.hub.publication import LIST, File, Listed, Publication, parts
+from synth.hub.released import require_name
+from synth.ledger.log.verify_written import CARD
 from synth.schemas.errors import ConfigError
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from synth.hub.client import Hub as Client
-from synth.hub.publication import CARD, LIST
+from synth.hub.publication import LIST
 from synth.hub.push import Pushed, push
+from synth.ledger.log.verify_written import CARD
 from synth.schemas.errors import ConfigError, SynthError
 from tests.synth.hub.hub_repo import Mishap, Repo
 from tests.synth.hub.hub_server import TOKEN, Hub
@@ -208,5 +209,4 @@ def test_an_account_that_may_not_write_there_is_one_line(hub: Hub, tmp_path: Pat
             publication(tmp_path, 3),
             public=False,
             overwrite=False,
-            say=lambda line: None,
         )
