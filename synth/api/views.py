@@ -68,11 +68,12 @@ def drawn_graph(
         )
     if form == "svg":
         from synth.report.graph.svg import picture
-        from synth.report.style import graph_style, page_style
+        from synth.report.templates import rendered
 
         head, body = picture(rows.nodes, rows.edges, rows.said).split(">", 1)
         opened = head.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
-        style = f"<style>{page_style()}{graph_style()}.graph {{ background: var(--page); }}</style>"
+        look = rendered("page.css") + rendered("graph.css")
+        style = f"<style>{look}.graph {{ background: var(--page); }}</style>"
         return f"{opened}>{style}{body}\n".encode()
     return (as_json if form == "json" else graphml)(rows)
 

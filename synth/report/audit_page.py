@@ -1,7 +1,6 @@
 """An audit's report as one HTML page that needs nothing else: no scripts, no fonts, no network."""
 
 from synth.envs.audit.report import Report
-from synth.report.style import page_style
 from synth.report.templates import rendered
 
 
@@ -15,6 +14,6 @@ def audit_page(report: Report, command: str) -> str:
         settings=settings or "the world's own defaults",
         command=command,
         skip="questions",
-        style=page_style(),
+        style=rendered("page.css"),
         script="",
     )

@@ -3,42 +3,29 @@
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
+from importlib.resources import files
 
 from synth.boundary import imported
 from synth.ledger.ledger import StoredLedger
 from synth.report.authorship import notices
 from synth.report.browser.packing import pack
-from synth.report.browser.page_files import script, style
+from synth.report.browser.stand_ins import StandIns
 from synth.report.section import SECTIONS, Section
-from synth.report.style import page_style
-from synth.report.templates import streamed
+from synth.report.templates import rendered, streamed
 
-Rendered = Callable[[str], None]
+Done = Callable[[str], None]
 """Told the name of each section that is done."""
 MEGABYTES = 30
 """The size that a page keeps to; texts are shortened where they would pass it."""
 _SECTIONS_ROOM = 1_500_000
 """Characters that are left to the other sections."""
 _AT_ONCE = 1 << 20
-
-
-def report(
-    ledger: StoredLedger,
-    command: str,
-    rendered: Rendered = lambda name: None,
-    *,
-    megabytes: float = MEGABYTES,
-) -> str:
-    """The page as one text."""
-    return "".join(pieces(ledger, command, rendered, megabytes=megabytes))
+SCRIPTS = ("words", "data", "compare", "trajectory", "side_by_side", "list", "main")
+_BROWSER = files("synth.report.browser") / "page"
 
 
 def pieces(
-    ledger: StoredLedger,
-    command: str,
-    rendered: Rendered = lambda name: None,
-    *,
-    megabytes: float = MEGABYTES,
+    ledger: StoredLedger, command: str, done: Done, *, megabytes: float = MEGABYTES
 ) -> Iterator[str]:
     """The page bit by bit; `command` is what gives it again. Sections that have nothing to show are
     left out.
@@ -50,16 +37,8 @@ def pieces(
 
     with tempfile.TemporaryFile("w+", encoding="ascii") as packed_file:
         packed = pack(ledger, packed_file, round(megabytes * 1e6) - _SECTIONS_ROOM)
-        stand_ins, sections = packed.stand_ins, list[dict[str, str]]()
-
-        for key, where in SECTIONS.items():
-            section = imported(f"section {key}", where)
-            assert isinstance(section, Section)
-            html = section.render(ledger, stand_ins)
-            if html is not None:
-                shown = stand_ins.in_html(html)
-                sections.append({"key": key, "title": section.title, "html": shown})
-            rendered(key)
+        stand_ins = packed.stand_ins
+        sections = list(_sections(ledger, stand_ins, done))
 
         packed_file.seek(0)
         yield from streamed(
@@ -69,8 +48,25 @@ def pieces(
             sections=sections,
             command=command,
             skip=sections[0]["key"] if sections else "top",
-            style=page_style() + style(),
-            script=script() if packed.trajectories else "",
+            style=rendered("page.css") + (_BROWSER / "report.css").read_text(encoding="utf-8"),
+            script=_script() if packed.trajectories else "",
             # the list of no trajectories is written too, and not shown
             packed=iter(partial(packed_file.read, _AT_ONCE), "") if packed.trajectories else (),
         )
+
+
+def _sections(ledger: StoredLedger, stand_ins: StandIns, done: Done) -> Iterator[dict[str, str]]:
+    """Those that have something to show."""
+    for key, where in SECTIONS.items():
+        section = imported(f"section {key}", where)
+        assert isinstance(section, Section)
+        html = section.render(ledger, stand_ins)
+        if html is not None:
+            yield {"key": key, "title": section.title, "html": stand_ins.in_html(html)}
+        done(key)
+
+
+def _script() -> str:
+    """One script, in strict mode, that leaves no name behind."""
+    parts = [(_BROWSER / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS]
+    return "(() => {\n'use strict';\n" + "\n".join(parts) + "\n})();"

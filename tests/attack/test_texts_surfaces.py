@@ -27,13 +27,12 @@ from synth.hub.publication import File
 from synth.hub.row_facts import RowFacts
 from synth.hub.source import Config
 from synth.ledger import StoredLedger
-from synth.report.build import report
 from synth.schemas.check import CheckResult, SubVerdict
 from synth.schemas.trajectory import Observation, Source, ToolCall, Trajectory, Turn
 from tests.attack.hostile_surfaces import TEXTS, assert_is_text
 from tests.attack.test_texts_escaped import LIVE, MARKDOWN, Seen, read
 from tests.synth.exporters.solved import export_sft
-from tests.synth.report.episodes import episode, ledger_of
+from tests.synth.report.episodes import episode, ledger_of, report
 
 
 def made(at: int, text: str) -> Trajectory:

@@ -38,23 +38,26 @@ class Listing:
 
     def add(self, trajectory: Trajectory, about: About, place: tuple[int, int] | None) -> None:
         """`place`: chunk and number within it; None where the page has no room for the texts."""
-        t, (chunk, at) = trajectory, place or (None, None)
+        chunk, at = place or (None, None)
 
         # filters of the list: why, dropped by whom, which mistakes were put there
         reasons = [f"{name}: {why}" for name, _, why, *_ in about.decisions]
         dropping = [name for name, keep, *_ in about.decisions if keep is False]
-        injected = [turn.injected for turn in t.turns if turn.injected is not None]
+        injected = [turn.injected for turn in trajectory.turns if turn.injected is not None]
 
         row = {
-            **{column: self._named(column, getattr(t, field)) for column, field in NAMED.items()},
-            "id": t.trajectory_id,
-            "trial": t.trial,
-            "attempt": t.attempt,
-            "reward": number(t.reward),
-            "turns": len(t.turns),
-            "parent": t.parent_id,
-            "pivot": t.pivot_turn,
-            "informed": int(t.gold_informed),
+            **{
+                column: self._named(column, getattr(trajectory, field))
+                for column, field in NAMED.items()
+            },
+            "id": trajectory.trajectory_id,
+            "trial": trajectory.trial,
+            "attempt": trajectory.attempt,
+            "reward": number(trajectory.reward),
+            "turns": len(trajectory.turns),
+            "parent": trajectory.parent_id,
+            "pivot": trajectory.pivot_turn,
+            "informed": int(trajectory.gold_informed),
             "chunk": chunk,
             "at": at,
             "reasons": self._numbers("reason", reasons),

@@ -95,6 +95,19 @@ class Packed:
         else:
             self.unopened += len(chunk)
 
+    def add_handled(self, chunk: Sequence[Shown], room: float) -> None:
+        """The same without the trajectories that cannot be written, which are set aside."""
+        try:
+            self.add(chunk, room)
+        except UNHANDLED:  # of one of them; nothing of the chunk was written
+            kept = [one for one in chunk if self._is_handled(one)]
+            if kept:
+                self.add(kept, room)
+
+    def _is_handled(self, one: Shown) -> bool:
+        make = partial(self.blob, [one], SHORTEST)
+        return self.aside.tried(one[0].trajectory_id, make) is not None
+
     def blob(self, chunk: Sequence[Shown], longest: int) -> tuple[str, int]:
         """A chunk as it is written, and how many of its texts are cut."""
         texts = Texts(longest)
@@ -119,13 +132,7 @@ def pack(ledger: StoredLedger, out: TextIO, room: int) -> Packed:
             # chunks share what room is left by their numbers of trajectories
             left = room * (1 - LISTED) - packed.characters
             share = left * len(chunk) / max(len(chunk), total - packed.trajectories)
-
-            try:
-                packed.add(chunk, share)
-            except UNHANDLED:  # of one of them; nothing of the chunk was written
-                kept = [one for one in chunk if _is_handled(packed, one)]
-                if kept:
-                    packed.add(kept, share)
+            packed.add_handled(chunk, share)
 
         looked = scanned(connection)
 
@@ -143,11 +150,6 @@ def pack(ledger: StoredLedger, out: TextIO, room: int) -> Packed:
     # it stands behind the chunks that it names
     packed.write("list", compressed({**packed.listing.packed(told), "notes": notes}))
     return packed
-
-
-def _is_handled(packed: Packed, one: Shown) -> bool:
-    make = partial(packed.blob, [one], SHORTEST)
-    return packed.aside.tried(one[0].trajectory_id, make) is not None
 
 
 def _shown(ledger: StoredLedger, connection: LedgerConnection, packed: Packed) -> Iterator[Shown]:

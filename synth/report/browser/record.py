@@ -32,36 +32,52 @@ def record(trajectory: Trajectory, about: About, texts: Texts, shown: Callable[[
     """The trajectory and what is said of it; `shown` takes out of a detail what may not stand on
     the page.
     """
-    t = trajectory
+    return {
+        **_opening(trajectory, texts),
+        **_said(
+            turns=[_turn(turn, texts) for turn in trajectory.turns],
+            guidance=texts.number(trajectory.guidance),
+            fault=texts.number(trajectory.fault_detail),
+            check=_check(trajectory.check_result, texts),
+        ),
+        **_sampled(trajectory),
+        **_judged(about, texts, shown),
+    }
 
-    def detail(text: str | None) -> int | None:
-        if text is None:
-            return None
 
-        brief = canonical_json(rounded(msgspec.json.decode(text))).decode()
-
-        return texts.number(shown(brief))
-
+def _opening(t: Trajectory, texts: Texts) -> Row:
+    """What the agent was shown first, and keys of it to compare two trajectories by."""
     return _said(
-        # what the agent was shown first, and keys of it to compare two trajectories by
         prompt=texts.number(t.system_prompt),
         tools=texts.number(msgspec.json.encode(t.tools).decode()) if t.tools else None,
         opening=[_observation(one, texts) for one in t.opening],
         opened=texts.number(_key([t.system_prompt, list(t.tools), [seen(o) for o in t.opening]])),
         began=texts.number(_key(t.opening_state_key)),
-        # what was done, and how it ended
-        turns=[_turn(turn, texts) for turn in t.turns],
-        guidance=texts.number(t.guidance),
-        fault=texts.number(t.fault_detail),
-        check=_check(t.check_result, texts),
-        # how it was sampled, and what it took
+    )
+
+
+def _sampled(t: Trajectory) -> Row:
+    """How it was sampled, and what it took."""
+    return _said(
         sampling=rounded(dict(t.sampling)) or None,
         seed=t.seed,
         tokens=[t.totals.prompt_tokens, t.totals.completion_tokens, t.totals.calls],
         cost=_finite(t.totals.cost_usd),
         unpriced=t.totals.unpriced,
         created=t.created_at,
-        # what stages and filters have said of it since
+    )
+
+
+def _judged(about: About, texts: Texts, shown: Callable[[str], str]) -> Row:
+    """What stages and filters have said of it since."""
+
+    def detail(text: str | None) -> int | None:
+        if text is None:
+            return None
+        brief = canonical_json(rounded(msgspec.json.decode(text))).decode()
+        return texts.number(shown(brief))
+
+    return _said(
         scores=[
             [metric, turn, number(value), detail(more)]
             for metric, turn, value, more in about.scores

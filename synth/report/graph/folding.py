@@ -2,7 +2,7 @@
 of single trials are bundled.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -46,21 +46,10 @@ def folded(
     # how many ways lead to a turn and away from it
     graph: Any = nx.DiGraph([(edge.source_node, edge.target_node) for edge in edges])
     follows = {
-        one: other for one, other in graph.edges if _chains(by_name[one], by_name[other], graph)
+        one: other for one, other in graph.edges if _in_one(by_name[one], by_name[other], graph)
     }
-    boxes, home = [], dict[str, str]()
-
-    for node in nodes:
-        # a turn that always follows another stands in its box
-        if node.node in follows.values():
-            continue
-
-        box = Box(node.node, [node], node.n, node.n_success)
-        while (last := box.members[-1].node) in follows:
-            box.members.append(by_name[follows[last]])
-
-        boxes.append(box)
-        home |= {member.node: box.name for member in box.members}
+    boxes = list(_chains(by_name, follows))
+    home = {member.node: box.name for box in boxes for member in box.members}
 
     # a ring of turns that nothing leads into is in no box
     arrows = [
@@ -74,7 +63,20 @@ def folded(
     return _bundled(boxes, arrows) if len(boxes) > most else (boxes, arrows)
 
 
-def _chains(one: Node, other: Node, graph: Any) -> bool:
+def _chains(by_name: Mapping[str, Node], follows: Mapping[str, str]) -> Iterator[Box]:
+    """A box for each turn that does not always follow another, with those that do behind it."""
+    for name, node in by_name.items():
+        if name in follows.values():
+            continue
+
+        box = Box(name, [node], node.n, node.n_success)
+        while (last := box.members[-1].node) in follows:
+            box.members.append(by_name[follows[last]])
+
+        yield box
+
+
+def _in_one(one: Node, other: Node, graph: Any) -> bool:
     """Whether the second always and only follows the first."""
     # nothing else leads in or out, and no trial is lost on the way
     alone = graph.out_degree(one.node) == graph.in_degree(other.node) == 1
@@ -83,10 +85,8 @@ def _chains(one: Node, other: Node, graph: Any) -> bool:
     return alone and inner and (one.n, one.n_success) == (other.n, other.n_success)
 
 
-def _bundled(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> tuple[list[Box], list[Arrow]]:
-    """Ways that one trial took alone, between the same two boxes and to the same end, as one
-    box.
-    """
+def _detours(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> dict[tuple[str, str], list[Box]]:
+    """Boxes that one trial came through alone, by the boxes before and behind them."""
     graph: Any = nx.MultiDiGraph([(arrow.source, arrow.target) for arrow in arrows])
     groups: dict[tuple[str, str], list[Box]] = {}
 
@@ -97,8 +97,15 @@ def _bundled(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> tuple[list[Box], 
             (source,), (target,) = graph.predecessors(box.name), graph.successors(box.name)
             groups.setdefault((source, target), []).append(box)
 
+    return groups
+
+
+def _bundled(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> tuple[list[Box], list[Arrow]]:
+    """Ways that one trial took alone, between the same two boxes and to the same end, as one
+    box.
+    """
     # one detour alone stays a box of its own
-    bundles = {ends: found for ends, found in groups.items() if len(found) > 1}
+    bundles = {ends: found for ends, found in _detours(boxes, arrows).items() if len(found) > 1}
 
     gone = {box.name for found in bundles.values() for box in found}
     kept = [box for box in boxes if box.name not in gone]

@@ -38,7 +38,7 @@ def placed(
             middle |= _apart(wanted, row, widths, gap)
 
     # the leftmost edge of all is where the picture begins
-    left = min((middle[name] - widths[name] / 2 for name in middle), default=0.0)
+    left = min(middle[name] - widths[name] / 2 for name in middle)
 
     return {name: value - left for name, value in middle.items()}
 

@@ -3,17 +3,18 @@ second evidence marked.
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from synth.ledger.tables.graph_rows import Edge, Node
-from synth.report.graph.folding import Box, folded
-from synth.report.graph.layering import layers
+from synth.report.graph.folding import Arrow, Box, folded
+from synth.report.graph.layering import Layers, layers
 from synth.report.graph.placing import placed
 from synth.report.section import cut
 from synth.report.templates import rendered
 from synth.topology.graph import FAILURE, START, SUCCESS
 
 WIDTH, HEIGHT, GAP_X, GAP_Y, MARGIN, LOOP_ROOM, BEND = 172, 38, 18, 34, 12, 56, 8
+Point = tuple[float, float]
 KAPPA = 2.0
 STEPS = 4
 """Shades of either side of the scale."""
@@ -45,37 +46,16 @@ def picture(
 
     # from top to bottom first, then from left to right
     found = layers(list(by_name), arrows)
-    widths = {name: WIDTH if name in by_name else BEND for names in found.rows for name in names}
+    at = _places(found, by_name)
 
-    middle = placed(found.rows, found.links, widths, GAP_X)
-    at = {
-        name: (MARGIN + middle[name], MARGIN + row * (HEIGHT + GAP_Y))
-        for row, names in enumerate(found.rows)
-        for name in names
-    }
-
-    # passes are told by nodes, which may be folded into one box
-    start = by_name[START]
-    home = {member.node: box.name for box in boxes for member in box.members}
-    marked = {(home.get(one, ""), home.get(other, "")) for one, other in lucky}
-    lines = []
-
-    # busy ways lie above the others
-    for arrow in sorted(arrows, key=lambda arrow: arrow.n):
-        ends = (arrow.source, arrow.target)
-        is_loop = ends in found.back
-
-        points = [at[name] for name in (ends if is_loop else found.routes[ends])]
-        path = (_back if is_loop else _down)(points)
-
-        lines.append((arrow, path, is_loop, ends in marked))
+    start, marked = by_name[START], _marked(boxes, lucky)
 
     right = max(x for x, _ in at.values()) + WIDTH / 2 + MARGIN
     return rendered(
         "graph.svg",
         start=start,
         boxes=[(box, at[box.name], *_told(box, start, said)) for box in boxes],
-        lines=lines,
+        lines=list(_lines(arrows, found, at, marked)),
         ends={"solved": SUCCESS, "failed": FAILURE},
         width=round(right + (LOOP_ROOM if found.back else 0)),
         height=2 * MARGIN + len(found.rows) * (HEIGHT + GAP_Y) - GAP_Y,
@@ -84,7 +64,44 @@ def picture(
     )
 
 
-def _down(points: Sequence[tuple[float, float]]) -> str:
+def _marked(boxes: Sequence[Box], lucky: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
+    """The ends of arrows that lucky passes went along: they are told by nodes, which may be folded
+    into one box.
+    """
+    home = {member.node: box.name for box in boxes for member in box.members}
+    return {(home.get(one, ""), home.get(other, "")) for one, other in lucky}
+
+
+def _places(found: Layers, boxes: Collection[str]) -> dict[str, Point]:
+    """Name -> the middle of its upper edge."""
+    widths = {name: WIDTH if name in boxes else BEND for names in found.rows for name in names}
+    middle = placed(found.rows, found.links, widths, GAP_X)
+    return {
+        name: (MARGIN + middle[name], MARGIN + row * (HEIGHT + GAP_Y))
+        for row, names in enumerate(found.rows)
+        for name in names
+    }
+
+
+def _lines(
+    arrows: Sequence[Arrow],
+    found: Layers,
+    at: Mapping[str, Point],
+    marked: Collection[tuple[str, str]],
+) -> Iterator[tuple[Arrow, str, bool, bool]]:
+    """Each arrow with its path, whether it is a loop, and whether it is marked."""
+    # busy ways lie above the others
+    for arrow in sorted(arrows, key=lambda arrow: arrow.n):
+        ends = (arrow.source, arrow.target)
+        is_loop = ends in found.back
+
+        points = [at[name] for name in (ends if is_loop else found.routes[ends])]
+        path = (_back if is_loop else _down)(points)
+
+        yield arrow, path, is_loop, ends in marked
+
+
+def _down(points: Sequence[Point]) -> str:
     """From the lower edge of a box through its bends to the upper edge of another."""
     (x, y), *bends = points
 
@@ -106,7 +123,7 @@ def _down(points: Sequence[tuple[float, float]]) -> str:
     return line
 
 
-def _back(points: Sequence[tuple[float, float]]) -> str:
+def _back(points: Sequence[Point]) -> str:
     """Out of the right side of a box and up again into that of another, or of the same."""
     source, target = points
     (x1, y1), (x2, y2) = ((x + WIDTH / 2, y + HEIGHT / 2) for x, y in points)

@@ -1,6 +1,6 @@
 """Cost: what each method has spent, what a kept row has cost, and which calls have no price."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from synth.engine.cost import cost
@@ -46,9 +46,7 @@ def _parts(found: Mapping[str, Any]) -> Iterator[str]:
         yield _table("By what it came to: faults are paid for too", ("outcome", "fault"), outcomes)
 
     if found["datasets"]:
-        rows = [_per_row(dataset, asked=asked) for dataset in found["datasets"]]
-        title = "Per kept row: all that was spent, over the rows of each data set"
-        yield Table(title, ("data set", "rows kept", *PER_ROW.values(), "USD a row"), rows).html()
+        yield _by_dataset(found["datasets"], asked=asked)
 
     if unfinished["attempts"]:
         tokens = short_count(unfinished["prompt_tokens"] + unfinished["completion_tokens"])
@@ -87,6 +85,12 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     tokens = (short_count(row[f"{kind}_tokens"]) for kind in ("prompt", "cached", "completion"))
     counts = (f"{row['attempts']:,}", f"{calls:,}", *tokens)
     return (*counts, dollars if calls else "-", f"{unpriced:,}")
+
+
+def _by_dataset(datasets: Sequence[Mapping[str, Any]], *, asked: bool) -> str:
+    rows = [_per_row(dataset, asked=asked) for dataset in datasets]
+    title = "Per kept row: all that was spent, over the rows of each data set"
+    return Table(title, ("data set", "rows kept", *PER_ROW.values(), "USD a row"), rows).html()
 
 
 def _per_row(dataset: Mapping[str, Any], *, asked: bool) -> tuple[str, ...]:

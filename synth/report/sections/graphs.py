@@ -10,7 +10,6 @@ from synth.ledger.views import connect
 from synth.report.browser.stand_ins import StandIns
 from synth.report.graph.svg import picture
 from synth.report.section import Section, shortened
-from synth.report.style import graph_style
 from synth.report.templates import rendered
 from synth.schemas import Potentials
 from synth.topology.graph import START, SUCCESS
@@ -49,7 +48,7 @@ def render(ledger: StoredLedger, stand_ins: StandIns) -> str | None:
                 }
             )
 
-    return rendered("graphs.html", graphs=graphs, style=graph_style()) if graphs else None
+    return rendered("graphs.html", graphs=graphs, style=rendered("graph.css")) if graphs else None
 
 
 def _along(passes: Sequence[Sequence[str]], edges: Sequence[Edge]) -> set[tuple[str, str]]:

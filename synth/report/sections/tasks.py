@@ -58,17 +58,24 @@ def render(ledger: StoredLedger, stand_ins: StandIns) -> str | None:
         rows.append((DrawnCell(link), said, *counts, *_rate(solved, judged), mixed, wrong))
 
     columns = [*columns[3:-2], "rate", "95 %", "", *columns[-2:]]
-    told = [
-        at
-        for at, name in enumerate(columns)
-        if name not in SELDOM or any(row[at] != "0" for row in rows)
-    ]
-    names, cells = [columns[at] for at in told], [[row[at] for at in told] for row in rows]
+    names, cells = _without_seldom(columns, rows)
     listed = Table("Trials by task, without retries and other branches", names, cells)
     has_graphs = any({*row[-2:]} != {"-"} for row in rows)
     explained = legend("tasks", names) if has_graphs else ""
 
     return paragraph(_words(found)) + listed.html(meanings("tasks")) + explained
+
+
+def _without_seldom(
+    columns: Sequence[str], rows: Sequence[Sequence[str]]
+) -> tuple[list[str], list[list[str]]]:
+    """Columns and rows without the columns of `SELDOM` where every task has none."""
+    told = [
+        at
+        for at, name in enumerate(columns)
+        if name not in SELDOM or any(row[at] != "0" for row in rows)
+    ]
+    return [columns[at] for at in told], [[row[at] for at in told] for row in rows]
 
 
 def _words(found: Sequence[tuple[Any, ...]]) -> str:

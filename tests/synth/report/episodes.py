@@ -8,6 +8,7 @@ from typing import Any
 from synth.ledger import StoredLedger
 from synth.ledger.ledger import StageRef
 from synth.ledger.log.manifest import StageLine
+from synth.report.build import MEGABYTES, pieces
 from synth.schemas.check import CheckResult, SubVerdict
 from synth.schemas.outcome import Fault, Outcome, Termination
 from synth.schemas.task import Task
@@ -26,6 +27,11 @@ HOSTILE = (
     "</script><script>alert(1)</script><img src=x onerror=alert(2)>\u2028\u202eevil\u200f "
     "\x00\x1b[31m<!--"
 )
+
+
+def report(ledger: StoredLedger, command: str, megabytes: float = MEGABYTES) -> str:
+    """The page as one text."""
+    return "".join(pieces(ledger, command, lambda name: None, megabytes=megabytes))
 
 
 def turn(index: int, order: str, **changes: Any) -> Turn:

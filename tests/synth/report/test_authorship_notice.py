@@ -9,11 +9,10 @@ from synth.engine.table import Table
 from synth.ledger.ledger import Score
 from synth.report.authorship import notices
 from synth.report.browser.stand_ins import StandIns
-from synth.report.build import report
 from synth.report.meanings import legend, meanings
 from synth.report.sections import tasks
 from synth.schemas.trajectory import Authorship
-from tests.synth.report.episodes import episode, ledger_of, turn
+from tests.synth.report.episodes import episode, ledger_of, report, turn
 
 pytestmark = pytest.mark.slow
 

@@ -10,10 +10,9 @@ import pytest
 
 from benchmarks.chromium import CHROMIUM, Page
 from synth.ledger import StoredLedger
-from synth.report.build import report
 from synth.text.transcript.divergence import first_divergence
 from tests.flow_files import echo_flow, run_flow
-from tests.synth.report.episodes import HOSTILE, broken, episode, ledger_of, pair, turn
+from tests.synth.report.episodes import HOSTILE, broken, episode, ledger_of, pair, report, turn
 from tests.synth.report.visits import look, visited
 
 pytestmark = [

@@ -8,8 +8,8 @@ import pytest
 
 from synth.ledger import StoredLedger
 from synth.ledger.ledger import Decision, StageRef
-from synth.report.build import report
 from tests.flow_files import echo_flow, run_flow
+from tests.synth.report.episodes import report
 
 pytestmark = pytest.mark.slow
 

@@ -9,10 +9,9 @@ import pytest
 from synth.ledger import StoredLedger
 from synth.ledger.ledger import Decision, Score
 from synth.report.browser.stand_ins import StandIns
-from synth.report.build import report
 from synth.schemas.outcome import Outcome, Termination
 from synth.schemas.trajectory import Usage
-from tests.synth.report.episodes import broken, episode, ledger_of, pair, turn
+from tests.synth.report.episodes import broken, episode, ledger_of, pair, report, turn
 
 pytestmark = pytest.mark.slow
 

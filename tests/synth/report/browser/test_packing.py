@@ -16,10 +16,9 @@ from synth.ledger import StoredLedger
 from synth.ledger.ledger import Decision, Score
 from synth.ledger.tables.graph_rows import Edge, Node
 from synth.report.browser.packing import pack
-from synth.report.build import report
 from synth.text.redaction.findings import Scan
 from synth.text.secrets.finder import Finder
-from tests.synth.report.episodes import HOSTILE, episode, ledger_of, pair, turn
+from tests.synth.report.episodes import HOSTILE, episode, ledger_of, pair, report, turn
 
 pytestmark = pytest.mark.slow
 
