@@ -13,19 +13,18 @@ import msgspec
 from synth.datasets.release import Lineage, ReleaseRefusal, refusals
 from synth.exporters.kind import RowSettings
 from synth.exporters.kinds.control_tokens import (
+    BROKEN_LINKS,
     FILTER,
     as_the_flow_says,
-    broken_link,
     guarded,
     marking,
 )
-from synth.exporters.kinds.readable import readable, unreadable
-from synth.exporters.kinds.sft import SFT
+from synth.exporters.kinds.readable import readable
+from synth.exporters.kinds.sft import SFT, tools_of_calls, unwritable, without_loss
 from synth.exporters.kinds.sft_rows import sft_row
 from synth.exporters.kinds.whispered import marks_of
 from synth.exporters.registry import form_of
 from synth.exporters.tally import ExportCounts
-from synth.filters.inferred import inferred_tools
 from synth.ledger.decisions import with_decisions
 from synth.ledger.ledger import StoredLedger
 from synth.loss_turns import turns_without_loss
@@ -61,15 +60,14 @@ def door_table(ledger: StoredLedger, settings: RowSettings | None = None) -> Doo
     """What an export of chats with these settings would leave out now, under the decisions that
     filters have made so far. The ledger's trajectories are read once, a few hundred in memory.
     """
-    said = as_the_flow_says(settings or RowSettings(), ledger)
+    tally = _tally(ledger, settings or RowSettings())
+    said = tally.settings
     told: dict[str, Counter[str]] = defaultdict(Counter)
     ways: Counter[tuple[str, ...]] = Counter()
     faults = sum(record["outcome"] == Outcome.INVALID for record in ledger.records())
     ways["fault",] += faults
 
-    tally = _tally(said)
-    tally.marks = marks_of(ledger)
-    inferred = inferred_tools(ledger, values=False) if said.infer_tools else {}
+    inferred = tools_of_calls(ledger, said)
     for trajectory, verdicts in with_decisions(ledger, tally.aside):
         one = readable(trajectory, said, inferred)
         found = dict(closed_doors(one, verdicts, tally))
@@ -79,19 +77,20 @@ def door_table(ledger: StoredLedger, settings: RowSettings | None = None) -> Doo
 
     ways["set_aside",] += tally.aside.counts.total()
     total = ways.total()
-    names = sorted({name for way in ways if ways[way] for name in way}, key=_place)
+    names = sorted({name for way in +ways for name in way}, key=_place)
 
     return DoorTable(total, ways[()], tuple(_door(name, ways, told[name]) for name in names))
 
 
-def _tally(settings: RowSettings) -> ExportCounts:
+def _tally(ledger: StoredLedger, asked: RowSettings) -> ExportCounts:
     """Empty, in the form that rows with masked turns would be written in: with `unroll: auto` they
     are no door where the form can be written per turn.
     """
+    settings = as_the_flow_says(asked, ledger)
     form = marking(form_of(SFT.name, settings.form), settings)
-    per_turn = settings.unroll != "whole" and form.per_turn is not None
-    shown = form.per_turn if per_turn and form.per_turn is not None else form
-    return ExportCounts(SFT, settings, shown, per_turn=per_turn)
+    shown = form if settings.unroll == "whole" else form.per_turn or form
+    per_turn, marks = shown is not form, marks_of(ledger)
+    return ExportCounts(SFT, settings, shown, per_turn=per_turn, marks=marks)
 
 
 def closed_doors(
@@ -126,19 +125,11 @@ def _named(why: ReleaseRefusal) -> tuple[str, str]:
 
 def _of_its_own(trajectory: Trajectory, tally: ExportCounts) -> Iterator[str]:
     """The doors that no release rule knows."""
-    masked = turns_without_loss(trajectory)
-    yield from unreadable(trajectory, tally.settings)
-
-    if tally.settings.require_tools and not trajectory.tools:
-        yield "no_tool_schemas"
-    if not all(tally.form.holds(tool) for tool in trajectory.tools):
-        yield "inexact_tool_schemas"
-    if broken_link(trajectory) is not None:
-        yield "broken_link"
-    if len(masked) == len(trajectory.turns):
-        yield "no_trained_turn"
-    elif masked and not (tally.per_turn or tally.form.masks or tally.settings.keep_masked):
-        yield "masked_turns"
+    for reason in unwritable(trajectory, tally):
+        yield "broken_link" if reason in BROKEN_LINKS else reason
+    masked = without_loss(trajectory, turns_without_loss(trajectory), tally)
+    if masked is not None:
+        yield masked.partition(":")[0]
 
 
 @cache

@@ -28,6 +28,7 @@ from synth.text.control_tokens import (
 RESULT_WITHOUT_ID = "tool_result_without_id"
 RESULT_WITHOUT_CALL = "tool_result_without_call"
 CALL_WITHOUT_RESULT = "call_without_tool_result"
+BROKEN_LINKS = (RESULT_WITHOUT_ID, RESULT_WITHOUT_CALL, CALL_WITHOUT_RESULT)
 FILTER = "control_tokens"
 """The filter whose decision an export goes by where it has no policy of its own, and the reason of
 what is left out.

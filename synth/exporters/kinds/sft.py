@@ -8,7 +8,7 @@ import msgspec
 
 from synth.datasets.release import Lineage, ReleaseRefusal, Why, counted
 from synth.exporters.form import Form
-from synth.exporters.kind import Kind
+from synth.exporters.kind import Kind, RowSettings
 from synth.exporters.kinds.control_tokens import broken_link
 from synth.exporters.kinds.readable import (
     Tools,
@@ -33,6 +33,7 @@ from synth.exporters.notes import remedial_setting
 from synth.exporters.tally import MASKED, ExportCounts
 from synth.filters.inferred import inferred_tools
 from synth.ledger.decisions import with_decisions
+from synth.ledger.ledger import StoredLedger
 from synth.loss_turns import turns_without_loss
 from synth.schemas import Trajectory, Verdict, to_messages
 from synth.text.transcript.message_texts import (
@@ -89,7 +90,7 @@ def _row(
     if not recorded.tools and trajectory.tools:
         row = msgspec.structs.replace(row, inferred_tools=True)
 
-    return _without_loss(trajectory, row.masked, tally) or row
+    return without_loss(trajectory, row.masked, tally) or row
 
 
 def _judged(verdicts: Verdicts) -> Iterator[str]:
@@ -112,14 +113,14 @@ def _behind(
     # each setting that takes the row in uncovers the next reason
     while why is not None and (remedy := remedial_setting(counted(why))):
         tally = tally.anew(**remedy)
-        why = _refusal(trajectory, verdicts, tally) or _without_loss(
+        why = _refusal(trajectory, verdicts, tally) or without_loss(
             trajectory, turns_without_loss(trajectory, masks), tally
         )
         if why is not None:
             yield counted(why)
 
 
-def _without_loss(
+def without_loss(
     trajectory: Trajectory, masked: Mapping[int, str], tally: ExportCounts
 ) -> str | None:
     """Why it is left out for turns without loss, or None."""
@@ -135,16 +136,18 @@ def _without_loss(
 def _refusal(trajectory: Trajectory, verdicts: Verdicts, tally: ExportCounts) -> Why | None:
     """Why a trajectory may not become a row, whatever its turns carry."""
     refusal = tally.refusal(Lineage(trajectory), verdicts)
-    if refusal is not None:
-        return refusal
-    if tally.settings.require_tools and not trajectory.tools:
-        return "no_tool_schemas"
-    if (why := next(unreadable(trajectory, tally.settings), None)) is not None:
-        return why
-    if not all(tally.form.holds(tool) for tool in trajectory.tools):
-        return "inexact_tool_schemas"
+    return refusal or next(unwritable(trajectory, tally), None)
 
-    return broken_link(trajectory)
+
+def unwritable(trajectory: Trajectory, tally: ExportCounts) -> Iterator[str]:
+    """Each reason of the settings and the form to leave it out, whatever the release rule says."""
+    if tally.settings.require_tools and not trajectory.tools:
+        yield "no_tool_schemas"
+    yield from unreadable(trajectory, tally.settings)
+    if not all(tally.form.holds(tool) for tool in trajectory.tools):
+        yield "inexact_tool_schemas"
+    if (link := broken_link(trajectory)) is not None:
+        yield link
 
 
 def chat_counts(row: SftRow, tally: ExportCounts) -> Mapping[str, int]:
@@ -229,17 +232,20 @@ def _loss_tokens(row: SftRow, student: str) -> dict[str, int]:
     return {"loss_tokens": sum(filter(None, tokens))}
 
 
+def tools_of_calls(ledger: StoredLedger, settings: RowSettings) -> Tools:
+    """The tools that calls show, for chats without any, where the settings ask for them."""
+    return inferred_tools(ledger, values=False) if settings.infer_tools else _NO_TOOLS
+
+
+def _rows(ledger: StoredLedger, tally: ExportCounts) -> Iterator[SftRow]:
+    inferred = tools_of_calls(ledger, tally.settings)
+    rows = sft_rows(with_decisions(ledger, tally.aside), tally, inferred)
+    return with_skills(ledger, rows, tally)
+
+
 SFT = Kind(
     name="sft",
-    rows=lambda ledger, tally: with_skills(
-        ledger,
-        sft_rows(
-            with_decisions(ledger, tally.aside),
-            tally,
-            inferred_tools(ledger, values=False) if tally.settings.infer_tools else _NO_TOOLS,
-        ),
-        tally,
-    ),
+    rows=_rows,
     texts=chat_texts,
     counts=chat_counts,
     content=lambda row: (row.messages, row.trajectory.tools),

@@ -1,7 +1,7 @@
 """A trajectory as one row of an SFT data set: its messages, and which of its turns carry loss."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import takewhile
+from itertools import groupby, takewhile
 from types import MappingProxyType
 from typing import Any
 
@@ -156,15 +156,9 @@ def in_runs(row: SftRow) -> Iterator[SftRow]:
 
 def _runs(turns: Sequence[int]) -> list[tuple[int, ...]]:
     """Turns in a row, each row by itself."""
-    runs: list[tuple[int, ...]] = []
-    for turn in turns:
-        follows = bool(runs) and runs[-1][-1] == turn - 1
-        if follows:
-            runs[-1] += (turn,)
-        else:
-            runs.append((turn,))
-
-    return runs
+    # turns that follow each other are as far from their places in the list
+    runs = groupby(enumerate(turns), key=lambda placed: placed[1] - placed[0])
+    return [tuple(turn for _, turn in run) for _, run in runs]
 
 
 def assistant_places(messages: list[Message]) -> list[int]:
