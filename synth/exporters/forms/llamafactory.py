@@ -161,20 +161,19 @@ def _lost_of_chat(row: Any) -> tuple[str, ...]:
     return lost([message for message in row.messages if message["role"] != "system"])
 
 
+def _said_first(messages: Sequence[Message]) -> int:
+    """How many turns of the assistant stand in the system prompt."""
+    return len(messages) - _is_system(messages) - len(_opened(messages)[1])
+
+
 def _before(row: Any) -> list[Message]:
     """The messages up to the last one that carries loss. Raises `NotRepresentableError` where what
     the assistant says first carries loss, and would stand in the system prompt.
     """
     messages = up_to_last_loss(row)
-    opened = len(messages) - _is_system(messages) - len(_opened(messages)[1])
-    if any(turn < opened for turn in row.trained):
+    if any(turn < _said_first(messages) for turn in row.trained):
         raise NotRepresentableError("no_alternation")
     return messages
-
-
-def _lost_of_label(evidence: str, row: Any) -> tuple[str, ...]:
-    """Of a labelled turn, whose counts have few columns here."""
-    return (evidence, *lost([*row.prompt, *row.answers]))
 
 
 def _up_to_first_without_loss(row: Any) -> list[Message]:
@@ -182,15 +181,14 @@ def _up_to_first_without_loss(row: Any) -> list[Message]:
     turn without loss stands before that.
     """
     messages = _before(row)
-    opened = len(messages) - _is_system(messages) - len(_opened(messages)[1])
-    if any(turn >= opened for turn in row.masked):
+    if any(turn >= _said_first(messages) for turn in row.masked):
         raise NotRepresentableError("behind_a_turn_without_loss")
     return messages
 
 
-def _lost_of_act(row: Any) -> tuple[str, ...]:
-    """Of acts of collected trials; what the trials say has its columns."""
-    return lost([*row.prompt, *row.answers])
+def _lost_of_turns(evidence: tuple[str, ...], row: Any) -> tuple[str, ...]:
+    """Of labelled turns; `evidence`: of what their labels stand on, which has few columns here."""
+    return (*evidence, *lost([*row.prompt, *row.answers]))
 
 
 def _form(
@@ -211,12 +209,6 @@ def _form(
         """What the column holds."""
         return [*_alternating(before(row)), *map(_answer, row.answers if joined else ())]
 
-    def beside(shards: Sequence[str]) -> dict[str, bytes]:
-        """How its trainer finds the rows, which it knows by the name `synth`."""
-        entry = {"file_name": shards[0], **told["dataset_info"][kind]}
-
-        return {"dataset_info.json": canonical_json({NAME: entry})}
-
     # columns of all kinds; a table names those that it has
     values: dict[str, Value] = {
         "conversations": conversation,
@@ -231,7 +223,21 @@ def _form(
     guide = told["guide"].replace("STAGE", kind.removesuffix("_observed")).replace("ALSO\n", also)
     settings = told["every_form"]
 
-    return form("llamafactory", kind, values, guide=guide, beside=beside, **settings, **more)
+    return form(
+        "llamafactory",
+        kind,
+        values,
+        guide=guide,
+        beside=partial(_dataset_info, kind),
+        **settings,
+        **more,
+    )
+
+
+def _dataset_info(kind: str, shards: Sequence[str]) -> dict[str, bytes]:
+    """How its trainer finds the rows, which it knows by the name `synth`."""
+    entry = {"file_name": shards[0], **table("llamafactory")["dataset_info"][kind]}
+    return {"dataset_info.json": canonical_json({NAME: entry})}
 
 
 # loss on one message alone is a setting of its trainer, which a column cannot say
@@ -240,11 +246,9 @@ _chat = partial(_form, "sft", _before, loses=_lost_of_chat)
 _labelled = partial(_form, before=lambda row: row.prompt)
 _begun = partial(_form, "sft", _up_to_first_without_loss, loses=_lost_of_chat, begun=True)
 SFT = MEMORY = _chat(per_turn=_chat(also=_LAST, masks=True), context=_begun())
-DPO = _labelled("dpo", loses=partial(_lost_of_label, EVIDENCE))
-KTO = _labelled(
-    "kto",
-    joined=True,
-    loses=partial(_lost_of_label, "what a label stands on, but for q and n"),
-)
-DPO_OBSERVED = _labelled("dpo_observed", loses=_lost_of_act)
-KTO_OBSERVED = _labelled("kto_observed", joined=True, loses=_lost_of_act)
+_BUT_COUNTS = ("what a label stands on, but for q and n",)
+DPO = _labelled("dpo", loses=partial(_lost_of_turns, (EVIDENCE,)))
+KTO = _labelled("kto", joined=True, loses=partial(_lost_of_turns, _BUT_COUNTS))
+# of acts of collected trials, all that the trials say has its columns
+DPO_OBSERVED = _labelled("dpo_observed", loses=partial(_lost_of_turns, ()))
+KTO_OBSERVED = _labelled("kto_observed", joined=True, loses=partial(_lost_of_turns, ()))

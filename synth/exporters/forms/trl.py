@@ -15,12 +15,11 @@ from typing import Any
 
 from synth.exporters.evidence_class import evidence_of
 from synth.exporters.exact_json import exact_json, holds_exactly
+from synth.exporters.facts import OF_TURNS, TOKENS
 from synth.exporters.form import Chat, Comparison, NotRepresentableError, Steps, Value, form
 from synth.exporters.kinds.labelled import LabelledRow
 from synth.exporters.kinds.sft_rows import SftRow, trained_places
 from synth.schemas import ToolSchema
-
-_TOKENS = ("prompt_token_ids", "completion_token_ids", "logprobs")
 
 
 def _exact(tools: Sequence[ToolSchema]) -> list[str | None]:
@@ -115,9 +114,8 @@ _CHAT: dict[str, Value] = {
     "tools": lambda row: _exact(row.trajectory.tools),
     "masked_turns": masked_turns,
     "evidence": evidence_of,
-    **{name: partial(_tokens, name) for name in _TOKENS},
+    **{name: partial(_tokens, name) for name in OF_TURNS[TOKENS]},
 }
-_LABEL: dict[str, Value] = {"evidence": evidence_of}
 _TURN: dict[str, Value] = {
     "prompt": lambda row: row.messages[:-1],
     "completion": lambda row: row.messages[-1:],
@@ -141,11 +139,9 @@ PER_TURN = _form("sft_turn", _CHAT | _TURN, read=_turn_chat)
 CONTEXT = _form("sft_context", _CHAT | _CONTEXT, read=_context_chat)
 SFT = _form("sft", _CHAT, read=_whole_chat, per_turn=PER_TURN, context=CONTEXT)
 MEMORY = _form("memory", _CHAT, read=_whole_chat)
-DPO = _form("dpo", _CHAT | _LABEL | _PAIR, read=partial(_comparison, ("chosen", "rejected")))
-KTO = _form("kto", _CHAT | _LABEL, read=partial(_comparison, ("completion",)))
-DPO_OBSERVED = _form(
-    "dpo_observed", _CHAT | _LABEL | _PAIR, read=partial(_comparison, ("chosen", "rejected"))
-)
-KTO_OBSERVED = _form("kto_observed", _CHAT | _LABEL, read=partial(_comparison, ("completion",)))
-PRM = _form("prm", _CHAT | _LABEL | _STEP, read=steps)
+_pairs = partial(_form, values=_CHAT | _PAIR, read=partial(_comparison, ("chosen", "rejected")))
+_turns = partial(_form, values=_CHAT, read=partial(_comparison, ("completion",)))
+DPO, DPO_OBSERVED = _pairs("dpo"), _pairs("dpo_observed")
+KTO, KTO_OBSERVED = _turns("kto"), _turns("kto_observed")
+PRM = _form("prm", _CHAT | _STEP, read=steps)
 RL = form("trl", "rl", {"tool_schemas": lambda row: _exact(row.tools)}, holds=holds_exactly)
