@@ -117,6 +117,11 @@ class Lineage(msgspec.Struct, frozen=True):
             return Authorship.SCRIPTED in self.authors
         return isinstance(self.of, Trajectory) and self.of.authorship is Authorship.SCRIPTED
 
+    @property
+    def tests_an_act(self) -> bool:
+        """Whether it is a continuation that was played to test an act."""
+        return isinstance(self.of, Trajectory) and self.of.synthesizer in EVIDENCE
+
 
 class ReleaseRefusal(msgspec.Struct, frozen=True):
     """Why a row stays here. `detail`: the benchmark, the split, the outcome, or the filter and the
@@ -170,29 +175,22 @@ def refusals(
     decisions.
     """
     of, filters = lineage.of, binding(kind, release)
-
-    for name, verdict in decisions.items():
-        if (
-            _binds(name, filters)
-            and verdict.keep is False
-            and not (lineage.continuation and name == "duplicates")
-        ):
-            reason = REASON_OF_FILTER.get(name, "filter")
-            yield ReleaseRefusal(reason, "honour", f"{name}:{verdict.reason}", by_filter=True)
-
-    evidence = False
+    # of these decisions alone is anything said
+    bound = {
+        name: verdict for name, verdict in decisions.items() if filters is None or name in filters
+    }
+    yield from _by_filters(lineage, bound)
 
     if isinstance(of, Trajectory):
-        evidence = of.synthesizer in EVIDENCE and not kind.on_evidence
         yield from _by_outcome(of, kind, release)
 
-    asked = [decisions[name] for name in OF_LEAKS if name in decisions and _binds(name, filters)]
+    asked = [bound[name] for name in OF_LEAKS if name in bound]
     holds: Mapping[Reason, bool] = {
         "unverified": bool(asked) and asked[0].keep is None and asked[0].reason == UNVERIFIED,
         "benchmark": of.benchmark is not None,
         "held_out": held_out(of),
         "scripted": lineage.by_script,
-        "evidence_only": evidence,
+        "evidence_only": lineage.tests_an_act and not kind.on_evidence,
         "weak_label": lineage.weak,
     }
 
@@ -203,9 +201,11 @@ def refusals(
             yield ReleaseRefusal(reason, LIFTED_BY[reason], told.get(reason) or "")
 
 
-def _binds(name: str, filters: frozenset[str] | None) -> bool:
-    """Whether a filter's decisions count; None: every filter's do."""
-    return filters is None or name in filters
+def _by_filters(lineage: Lineage, bound: Mapping[str, Verdict]) -> Iterator[ReleaseRefusal]:
+    for name, verdict in bound.items():
+        if verdict.keep is False and not (lineage.continuation and name == "duplicates"):
+            reason = REASON_OF_FILTER.get(name, "filter")
+            yield ReleaseRefusal(reason, "honour", f"{name}:{verdict.reason}", by_filter=True)
 
 
 def _by_outcome(of: Trajectory, kind: KindRule, release: Release) -> Iterator[ReleaseRefusal]:

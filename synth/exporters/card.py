@@ -1,7 +1,7 @@
 """The data set card."""
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 
 from synth.exporters.evidence_class import configurations, told
 from synth.exporters.kinds.skills import SKILLS
@@ -33,29 +33,12 @@ def card(tally: ExportCounts, files: Collection[str]) -> str:
     Shards are listed by name: one that is lost is an error when the set is loaded, not fewer rows.
     Files that hold one row each are not.
     """
-    # a lost shard is then an error of loading, not fewer rows
-    shards = [name for name in files if name.endswith(".parquet")]
-    parts = configurations(shards)
-    loaded = [
-        {
-            "config_name": name,
-            "data_files": [{"split": "train", "path": paths}],
-            **({"default": True} if name == "default" and len(parts) > 1 else {}),
-        }
-        for name, paths in parts.items()
-    ]
+    parts = configurations(name for name in files if name.endswith(".parquet"))
     folder = "path/to/this/folder"
     if len(parts) > 1 and "default" not in parts:
         folder += f'", "{next(iter(parts))}'
     lines = [
-        front_matter(
-            {
-                **({"configs": loaded} if shards else {}),
-                "task_categories": ["text-generation"],
-                "tags": ["agent", "tool-use"],
-                "size_categories": [size_category(tally.rows)],
-            }
-        ).rstrip(),
+        _metadata(tally, parts),
         *[line for note in _said(tally) for line in (in_markdown(note), "")],
         f"# {tally.kind.title}",
         "",
@@ -63,7 +46,7 @@ def card(tally: ExportCounts, files: Collection[str]) -> str:
         f"{tally.form.name}{_BEGUN if tally.form.begun else _CUT[tally.unroll]}. "
         f"{tally.kind.one_row}",
         "",
-        "## Training" if shards else "## Reading",
+        "## Training" if parts else "## Reading",
         "",
         *tally.form.training(folder).splitlines(),
         "",
@@ -77,6 +60,28 @@ def card(tally: ExportCounts, files: Collection[str]) -> str:
         lines += _table(f"Rows by {column}", column, counter)
 
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _metadata(tally: ExportCounts, parts: Mapping[str, Sequence[str]]) -> str:
+    """What the Hub and `load_dataset` read; a lost shard is then an error of loading, not fewer
+    rows.
+    """
+    loaded = [
+        {
+            "config_name": name,
+            "data_files": [{"split": "train", "path": paths}],
+            **({"default": True} if name == "default" and len(parts) > 1 else {}),
+        }
+        for name, paths in parts.items()
+    ]
+    return front_matter(
+        {
+            **({"configs": loaded} if loaded else {}),
+            "task_categories": ["text-generation"],
+            "tags": ["agent", "tool-use"],
+            "size_categories": [size_category(tally.rows)],
+        }
+    ).rstrip()
 
 
 def _said(tally: ExportCounts) -> list[str]:

@@ -56,17 +56,13 @@ Announce = Callable[[ExportReport], None]
 """Told what an export comes to before any of it stands in the folder: `written` is empty still."""
 
 
-def _silent(report: ExportReport) -> None:
-    pass
-
-
 def export(
     kind: str,
     ledger: StoredLedger,
     folder: DatasetFolder,
     settings: RowSettings,
     say: Spelling = as_key,
-    announce: Announce = _silent,
+    announce: Announce = lambda report: None,
     unfinished: str | None = None,
 ) -> ExportReport:
     """A data set of a kind from a ledger; `unfinished`: what of the run is not through. Raises
@@ -96,7 +92,7 @@ def write(
     tally: ExportCounts,
     rows: Rows,
     folder: DatasetFolder,
-    announce: Announce = _silent,
+    announce: Announce = lambda report: None,
     watched: Callable[[Records], Records] = iter,
 ) -> ExportReport:
     """Writes the rows aside as they come, `watched` on their way; then says what they come to, and

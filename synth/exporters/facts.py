@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from synth.exporters.exact_json import plain_text
-from synth.schemas import Message, SampledBy, Source, Trajectory, argument_error
+from synth.schemas import Message, SampledBy, Source, Trajectory, Turn, argument_error
 
 SYSTEM = "the system prompt"
 SCHEMAS = "tool schemas"
@@ -115,26 +115,10 @@ def known_of(trajectory: Trajectory) -> dict[str, Any]:
     """What no message holds."""
     turns = trajectory.turns
     heard = (*trajectory.opening, *(one for turn in turns for one in turn.observations))
-    # what the trajectory says of itself, and each turn of itself
-    whole = {name: of(trajectory, fields) for name, fields in OF_TRAJECTORY.items()}
-    by_turn = {
-        name: {turn.index: found for turn in turns if (found := of(turn, fields))}
-        for name, fields in OF_TURNS.items()
-    }
-
-    # a turn of the policy, with nothing injected, needs no author
-    by_policy = {"sampled_by": SampledBy.POLICY.value}
-    by_turn[AUTHORS] = {at: by for at, by in by_turn[AUTHORS].items() if by != by_policy}
-
     return {
-        **whole,
-        **by_turn,
+        **{name: of(trajectory, fields) for name, fields in OF_TRAJECTORY.items()},
+        **_by_turn(turns),
         KEPT_OUT: kept_out(trajectory),
-        USAGE: {
-            turn.index: [getattr(turn.usage, name) for name in COUNTED]
-            for turn in turns
-            if turn.usage is not None and turn.sampled_by is SampledBy.POLICY
-        },
         ERRORS: [
             (turn.index, at)
             for turn in turns
@@ -146,6 +130,23 @@ def known_of(trajectory: Trajectory) -> dict[str, Any]:
             turn.raw is not None or turn.repairs or turn.latency_ms is not None for turn in turns
         ),
     }
+
+
+def _by_turn(turns: Sequence[Turn]) -> dict[str, dict[int, Any]]:
+    """What turns say of themselves."""
+    found: dict[str, dict[int, Any]] = {
+        name: {turn.index: own for turn in turns if (own := of(turn, fields))}
+        for name, fields in OF_TURNS.items()
+    }
+    # a turn of the policy, with nothing injected, needs no author
+    by_policy = {"sampled_by": SampledBy.POLICY.value}
+    found[AUTHORS] = {at: by for at, by in found[AUTHORS].items() if by != by_policy}
+    found[USAGE] = {
+        turn.index: [getattr(turn.usage, name) for name in COUNTED]
+        for turn in turns
+        if turn.usage is not None and turn.sampled_by is SampledBy.POLICY
+    }
+    return found
 
 
 def kept_out(trajectory: Trajectory) -> dict[str, Any]:
@@ -181,33 +182,42 @@ def _of_messages(told: RenderedChat) -> Iterator[tuple[str, Any, Any]]:
     turn = 0
 
     for at, message in enumerate(told.messages):
-        role, content, name = message["role"], message.get("content"), message.get("name") or None
-
+        role = message["role"]
         if role == "assistant":
-            yield from _of_answer(turn, message)
+            yield from _of_turn(turn, message)
             turn += 1
-        elif role == "tool":
-            place, call = (turn, gaps[turn].count("t")), message.get("tool_call_id") or None
-            gaps[turn] += "t"
-            yield ANSWERS, place, content
-            yield LINKS, place, call
-            yield TOOL_NAMES, place, None if name == names.get(call) else name
         elif at == 0 and role == "system":
             gaps[turn] += "s"
-            yield SYSTEM, 0, content or None
+            yield SYSTEM, 0, message.get("content") or None
         else:
-            place, midway = (turn, gaps[turn].count("o")), role == "system"
-            gaps[turn] += "o"
-            yield HEARD, place, content
-            yield MIDWAY, place, midway or None
-            yield SPEAKERS, place, None if midway else name
+            sort = "t" if role == "tool" else "o"
+            place = (turn, gaps[turn].count(sort))
+            gaps[turn] += sort
+            yield from _of_heard(place, message, names)
 
     for turn, gap in gaps.items():
         ordered = gap.replace("s", "o")
         yield ORDER, turn, ordered if "ot" in ordered else None
 
 
-def _of_answer(turn: int, message: Message) -> Iterator[tuple[str, Any, Any]]:
+def _of_heard(
+    place: tuple[int, int], message: Message, names: Mapping[Any, str]
+) -> Iterator[tuple[str, Any, Any]]:
+    """What a tool answered, or somebody else said; `names`: of tools by the ids of their calls."""
+    role, content, name = message["role"], message.get("content"), message.get("name") or None
+    if role == "tool":
+        call = message.get("tool_call_id") or None
+        yield ANSWERS, place, content
+        yield LINKS, place, call
+        yield TOOL_NAMES, place, None if name == names.get(call) else name
+    else:
+        midway = role == "system"
+        yield HEARD, place, content
+        yield MIDWAY, place, midway or None
+        yield SPEAKERS, place, None if midway else name
+
+
+def _of_turn(turn: int, message: Message) -> Iterator[tuple[str, Any, Any]]:
     """Arguments that are text but no object are told with the call; of others, how they are
     spelled, where that is otherwise than JSON without white space.
     """

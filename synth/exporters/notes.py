@@ -75,24 +75,28 @@ def _counted(tally: ExportCounts, group: str) -> Iterator[str]:
         "joins_nothing": settings.join_answers and not form.joins,
     }
 
+    words = _words(tally)
+    for name, text in card_texts()[group].items():
+        if found.get(name):
+            words["n"] = found[name]
+            yield text.format_map(words)
+
+
+def _words(tally: ExportCounts) -> _Words:
+    """What stands for the names in the lines of counts, but for `n`."""
     # the most frequent tokens, and in how many rows
     frequent = most_first(tally.control_tokens)
     frequent, rare = frequent[:_MOST_TOKENS], frequent[_MOST_TOKENS:]
     tokens = ", ".join(f"`{what}` ({count})" for what, count in frequent)
-    share = counts["recovery_loss_characters"] / max(1, counts["loss_characters"])
-    words = _Words(
+    share = tally.counts["recovery_loss_characters"] / max(1, tally.counts["loss_characters"])
+    return _Words(
         tally.say,
         rows=tally.rows,
         unfinished=tally.unfinished,
         tokens=tokens + (f" and {len(rare)} more" if rare else ""),
         share=f"{share:.1%}",
-        form=form.name,
+        form=tally.form.name,
     )
-
-    for name, text in card_texts()[group].items():
-        if found.get(name):
-            words["n"] = found[name]
-            yield text.format_map(words)
 
 
 def most_first(counter: Counter[str]) -> list[tuple[str, int]]:

@@ -135,16 +135,9 @@ class DatasetFolder:
         manifest = msgspec.json.encode(
             {"written_by": _WRITTEN_BY, **key, **described, "files": self.files}
         )
-        sealed = card + _SEAL.format(digest(card.encode()))
-
+        names = (*self.files, CARD, MANIFEST)
         with writing(self._url):
-            (self._aside / CARD).write_text(sealed, encoding="utf-8")
-            (self._aside / MANIFEST).write_bytes(msgspec.json.format(manifest) + b"\n")
-            names = (*self.files, CARD, MANIFEST)
-            written = {name: written_file(self._aside / name) for name in sorted(names)}
-            digests = {name: file.sha256 for name, file in written.items()}
-            (self._aside / SUMS).write_bytes(sums_text(digests))
-            written[SUMS] = written_file(self._aside / SUMS)
+            written = self._written_aside(names, card, manifest)
 
         # the run knows the files before any of them stands: what is there unnamed was damaged
         self.named(written)
@@ -159,6 +152,18 @@ class DatasetFolder:
                 self._storage.discard(name)
 
         return (*names, SUMS)
+
+    def _written_aside(
+        self, names: Collection[str], card: str, manifest: bytes
+    ) -> dict[str, WrittenFile]:
+        """Card, manifest and sums beside the rows; what the run is told of all files."""
+        sealed = card + _SEAL.format(digest(card.encode()))
+        (self._aside / CARD).write_text(sealed, encoding="utf-8")
+        (self._aside / MANIFEST).write_bytes(msgspec.json.format(manifest) + b"\n")
+        written = {name: written_file(self._aside / name) for name in sorted(names)}
+        digests = {name: file.sha256 for name, file in written.items()}
+        (self._aside / SUMS).write_bytes(sums_text(digests))
+        return written | {SUMS: written_file(self._aside / SUMS)}
 
     def _folder_aside(self) -> Path:
         """A fresh folder on the file system of the target; what processes that died had left aside

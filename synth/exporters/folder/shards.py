@@ -3,7 +3,7 @@
 import builtins
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,17 +70,23 @@ def write_rows(
         for part in parts.values():
             part.close()
 
+    return _named({name: part.paths for name, part in sorted(parts.items())})
+
+
+def _named(parts: Mapping[str, Sequence[Path]]) -> dict[str, ShardFile]:
+    """Renames the files of each part after all rows, so that no cache gives one dataset for
+    another.
+    """
     files = {
         (name, number, path): ShardFile.of(path.read_bytes())
-        for name, part in sorted(parts.items())
-        for number, path in enumerate(part.paths)
+        for name, paths in parts.items()
+        for number, path in enumerate(paths)
     }
-    # named after all rows, so that no cache gives one dataset for another
     whole = content_hash([file.digest for file in files.values()], size=8)
     named = dict[str, ShardFile]()
     for (name, number, path), file in files.items():
         shard = f"{name}-{whole}-{number:05d}{path.suffix}"
-        path.rename(folder / shard)
+        path.rename(path.with_name(shard))
         named[shard] = file
 
     return named

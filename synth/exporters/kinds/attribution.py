@@ -18,6 +18,7 @@ from synth.ledger.ledger import StoredLedger
 from synth.ledger.redactions import found_values, with_redacted_tasks
 from synth.ledger.typed import read
 from synth.schemas import AttributionLabel, RowError, Task, Trajectory, Turn, to_messages
+from synth.set_aside import SetAside
 from synth.text.redaction.quoted_values import QuotedValues
 from synth.text.transcript.message_texts import Change, with_messages, with_trajectory
 
@@ -56,13 +57,7 @@ class AttributionRow(msgspec.Struct, frozen=True):
 
 def attribution_rows(ledger: StoredLedger, tally: ExportCounts) -> Iterator[AttributionRow]:
     """Failed runs with a confirmed cause, each once: of several, the earliest turn."""
-    causes: dict[str, list[Cause]] = {}
-    # labels without a value say only that the recorded rest works (`replay_flip`)
-    for row in read(ledger, AttributionLabel, METRICS, aside=tally.aside):
-        if row.value is not None and row.turn is not None:
-            cause = Cause(row.metric, row.turn, row.value == 1, row.about)
-            causes.setdefault(row.subject_id, []).append(cause)
-
+    causes = _causes(ledger, tally.aside)
     # secrets that were found elsewhere in a run may stand in the words of its label too
     values, finder = found_values(ledger, set(causes)), FlowScan(ledger).finder
 
@@ -83,6 +78,18 @@ def attribution_rows(ledger: StoredLedger, tally: ExportCounts) -> Iterator[Attr
         made = tally.made(identity, partial(_row, trajectory, task, first, quoted))
         if made is not None:
             yield made
+
+
+def _causes(ledger: StoredLedger, aside: SetAside) -> dict[str, list[Cause]]:
+    """By trajectory. Labels without a value say only that the recorded rest works
+    (`replay_flip`).
+    """
+    causes: dict[str, list[Cause]] = {}
+    for row in read(ledger, AttributionLabel, METRICS, aside=aside):
+        if row.value is not None and row.turn is not None:
+            cause = Cause(row.metric, row.turn, row.value == 1, row.about)
+            causes.setdefault(row.subject_id, []).append(cause)
+    return causes
 
 
 def _row(

@@ -143,10 +143,8 @@ def told_rows(
         prompt = to_messages(shown, thoughts=settings.past_thoughts)
 
         if (settings.arguments or form.arguments) == "dict":
-            if any(call.parse_error is not None for one in turns for call in one.tool_calls):
-                return f"{form.name}:broken_arguments"
-            if inexact(turns, answers, form.holds):
-                return f"{form.name}:inexact_arguments"
+            if (refused := _refused_arguments(turns, answers, form)) is not None:
+                return refused
 
             # of earlier turns arguments that cannot be held stay text: nothing is trained there
             inexact(recorded, prompt, form.holds)
@@ -163,6 +161,13 @@ def told_rows(
     found = tally.made(row.trajectory.trajectory_id, made)
     if found is not None:
         yield found
+
+
+def _refused_arguments(turns: Sequence[Turn], answers: Sequence[Message], form: Form) -> str | None:
+    """Puts the arguments of answers in as objects; why the form cannot hold them."""
+    if any(call.parse_error is not None for one in turns for call in one.tool_calls):
+        return f"{form.name}:broken_arguments"
+    return f"{form.name}:inexact_arguments" if inexact(turns, answers, form.holds) else None
 
 
 def texts_of(row: LabelledRow, form: Form, change: Change) -> LabelledRow:

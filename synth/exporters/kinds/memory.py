@@ -16,7 +16,7 @@ from synth.ledger.decisions import with_decisions
 from synth.ledger.ledger import StoredLedger
 from synth.ledger.redactions import with_redacted_tasks
 from synth.loss_turns import mask_reason
-from synth.schemas import Message, Source, Task, Trajectory, turn_messages
+from synth.schemas import Message, Source, Task, Trajectory, Turn, turn_messages
 from synth.text.leaks.literals import literals
 from synth.text.provenance.seen import stands
 
@@ -45,33 +45,37 @@ def compiled(trajectory: Trajectory, task: Task | None, *, thoughts: bool = True
     question, turns = question_of(trajectory, task), trajectory.turns
     if not question:
         return "no_question"
-    if not turns or not turns[-1].content or turns[-1].tool_calls:
+    last = turns[-1] if turns else None
+    if last is None or not last.content or last.tool_calls:
         return "no_answer"
-
-    last, said = turns[-1], turns[-1].content
     if mask_reason(last, len(turns) - 1, trajectory.pivot_turn) is not None:
         return "masked_answer"
 
-    # an output that came several times is told once
-    outputs = dict.fromkeys(
-        one.content
-        for turn in turns[:-1]
-        for one in turn.observations
-        if one.source is not Source.USER and not one.error and one.content
-    )
+    outputs = _outputs(turns[:-1])
     if not outputs:
         return "no_outputs"
-    if not supported(said, question, outputs):
+    if not supported(last.content, question, outputs):
         return "unsupported_answer"
 
     context = "\n\n".join(f"[{number}] {output}" for number, output in enumerate(outputs, start=1))
     asked: Message = {"role": "user", "content": f"{context}\n\n{question}"}
     # the actions are left out, and with them the tools that nobody is to call
     answer = turn_messages(replace(last, agent=None, observations=()), thoughts=thoughts)
-    extra = {"context": context, "question": question, "answer": said}
+    extra = {"context": context, "question": question, "answer": last.content}
     shell = replace(trajectory, tools=(), turns=())
 
     return SftRow([asked, *answer], shell, trained=(0,), masked={}, extra=extra)
+
+
+def _outputs(turns: Iterable[Turn]) -> list[str]:
+    """What tools and the world gave; what came several times is told once."""
+    found = dict.fromkeys(
+        one.content
+        for turn in turns
+        for one in turn.observations
+        if one.source is not Source.USER and not one.error and one.content
+    )
+    return list(found)
 
 
 def supported(answer: str, question: str, outputs: Iterable[str]) -> bool:

@@ -17,6 +17,7 @@ from synth.ledger.decisions import decision_order, verdicts_on
 from synth.ledger.ledger import StoredLedger
 from synth.ledger.redactions import tasks_without_findings, without_findings
 from synth.ledger.views import connect
+from synth.ledger.with_tasks import batches
 from synth.schemas import Message, Release, SampledBy, Task, ToolSchema, to_messages
 from synth.selection.rl_tasks import RlTask
 from synth.set_aside import SetAside
@@ -71,23 +72,17 @@ def rl_tasks(ledger: StoredLedger, release: Release) -> list[tuple[RlTask, Mappi
     found: list[tuple[RlTask, Mapping[str, Hashable]]] = []
 
     # whole tasks are large, what is found of them is small
-    for at in range(0, len(counted), CHUNK):
-        chunk = counted[at : at + CHUNK]
+    for chunk in batches(counted, CHUNK):
         tasks = ledger.tasks([identity for identity, *_ in chunk])
 
         for identity, trials, successes, solved, branching in chunk:
             task = tasks[identity]
             refusal = may_leave(Lineage(task), {}, TASKS, release)
-            # test T8 of reverse synthesis: an expert that is told what an agent is told solves it
-            t8: Any = task.difficulty
-            for key in ("tests", "T8", "passed"):
-                t8 = t8.get(key) if isinstance(t8, Mapping) else None
-
             one = RlTask(
                 task_id=identity,
                 trials=trials,
                 successes=successes,
-                solvable=solved or t8 is True,
+                solvable=solved or _solved_by_an_expert(task),
                 branching=branching,
                 refused=refusal.counted if refusal else _unchecked(task),
             )
@@ -96,6 +91,14 @@ def rl_tasks(ledger: StoredLedger, release: Release) -> list[tuple[RlTask, Mappi
             found.append((one, traits))
 
     return found
+
+
+def _solved_by_an_expert(task: Task) -> bool:
+    """Test T8 of reverse synthesis: one that is told what an agent is told."""
+    found: Any = task.difficulty
+    for key in ("tests", "T8", "passed"):
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return found is True
 
 
 def _unchecked(task: Task) -> str | None:
@@ -111,8 +114,8 @@ def rl_rows(ledger: StoredLedger, tally: ExportCounts) -> Iterator[RlRow]:
     standings = [one for one, _ in rl_tasks(ledger, tally.settings)]
     order = decision_order(ledger)
 
-    for at in range(0, len(standings), CHUNK):
-        of_chunk = {one.task_id: one for one in standings[at : at + CHUNK]}
+    for chunk in batches(standings, CHUNK):
+        of_chunk = {one.task_id: one for one in chunk}
         shown_by = _shown(ledger, [*of_chunk], tally.aside)
         with connect(ledger) as connection:
             verdicts = verdicts_on(connection, [*of_chunk], order)

@@ -7,7 +7,7 @@ They need no generation tags.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from synth.exporters.form import Chat, Comparison, Steps
 from synth.exporters.kinds.sft_rows import assistant_places
@@ -44,15 +44,23 @@ def mask_problems(chat: Chat, template: MaskTemplate, *, by_turn: bool) -> Itera
     for turn, (start, end) in spans.items():
         yield from lost(answers[turn], text[start:end])
 
-    ends, starts = [0, *(end for _, end in lit)], [*(start for start, _ in lit), len(text)]
-    dark = "\n".join(text[end:start] for end, start in zip(ends, starts, strict=True))
+    dark = _without_loss(text, lit)
     yield from unheard(chat.messages, chat.tools, dark, "carries loss, or is not rendered")
-    # loss is given by token, so no token may reach over an edge
     edges = sorted({edge for span in lit for edge in span})
-    for start, end in template.offsets(text):
-        if bisect_right(edges, start) < bisect_left(edges, end):
-            yield "a token is half the assistant's"
-            break
+    if any(_reaches_over(edges, token) for token in template.offsets(text)):
+        yield "a token is half the assistant's"
+
+
+def _without_loss(text: str, lit: Sequence[Span]) -> str:
+    """What stands between the spans that carry loss, a line each."""
+    ends, starts = [0, *(end for _, end in lit)], [*(start for start, _ in lit), len(text)]
+    return "\n".join(text[end:start] for end, start in zip(ends, starts, strict=True))
+
+
+def _reaches_over(edges: Sequence[int], token: Span) -> bool:
+    """Whether an edge lies within a token, which has loss as a whole or none."""
+    start, end = token
+    return bisect_right(edges, start) < bisect_left(edges, end)
 
 
 def _marked(chat: Chat, template: MaskTemplate) -> tuple[str, dict[int, Span]] | str:

@@ -64,35 +64,38 @@ def read_atif(document: Mapping[str, Any]) -> RenderedChat:
     """What the importer reads, and what it makes no use of: names, errors and what turns say of
     themselves in `extra`, the lineage in that of the document.
     """
-    found, turns = imported(document).trajectory, list[Turn]()
+    found = imported(document).trajectory
     agents = [step for step in document["steps"] if step["source"] == "agent"]
     others = [step for step in document["steps"] if step["source"] != "agent"]
     heard = iter(others[found.system_prompt is not None :])
     opening = tuple(_named(found.opening, iter(()), heard))
 
-    for turn, step in zip(found.turns, agents, strict=True):
-        own, metrics = _own(step), step.get("metrics", {})
-        results = iter(step.get("observation", {}).get("results", ()))
-        known = {
-            **facts.of(own, ("agent", "reward", "state_key", "injected")),
-            "sampled_by": SampledBy(own.get("sampled_by", SampledBy.POLICY)),
-            "mask": turn.mask if "mask" in own else None,
-            "usage": turn.usage if "prompt_tokens" in metrics else None,
-        }
-        observed = tuple(_named(turn.observations, results, heard))
-        turns.append(replace(turn, observations=observed, **known))
-
+    turns = tuple(_turn(turn, step, heard) for turn, step in zip(found.turns, agents, strict=True))
     # trajectory and model have keys of their own in the format
     whole = {
         **document["extra"][OWN],
         "trajectory_id": document["trajectory_id"],
         "model": document["agent"].get("model_name"),
     }
-    read = replace(found, opening=opening, turns=tuple(turns))
+    read = replace(found, opening=opening, turns=turns)
     chat = facts.rendered(read, to_messages(read), _masks(read))
     lineage = {name: facts.of(whole, fields) for name, fields in facts.OF_TRAJECTORY.items()}
 
     return replace(chat, known={**chat.known, **lineage})
+
+
+def _turn(turn: Turn, step: Mapping[str, Any], heard: Iterator[Any]) -> Turn:
+    """A turn with what its step says of it in `extra`."""
+    own, metrics = _own(step), step.get("metrics", {})
+    results = iter(step.get("observation", {}).get("results", ()))
+    known = {
+        **facts.of(own, ("agent", "reward", "state_key", "injected")),
+        "sampled_by": SampledBy(own.get("sampled_by", SampledBy.POLICY)),
+        "mask": turn.mask if "mask" in own else None,
+        "usage": turn.usage if "prompt_tokens" in metrics else None,
+    }
+    observed = tuple(_named(turn.observations, results, heard))
+    return replace(turn, observations=observed, **known)
 
 
 def _named(

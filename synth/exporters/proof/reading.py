@@ -94,15 +94,7 @@ def loading_findings(
     row each, whatever their order.
     """
     expected = [digest for _, digest in sorted(noted, key=itemgetter(0))]
-    in_json = [column.name for column in form.columns if column.kind == ["json"]]
-    found = list[str]()
-
-    for row in loaded(folder, cache, form):
-        # what the loader decoded is written as exact text again
-        read = {"line": plain_text(row)} if form.layout == "lines" else row
-        texts = {name: [text(value) for value in row[name]] for name in in_json}
-        found.append(_digest({**read, **texts}))
-
+    found = [_written_again(row, form) for row in loaded(folder, cache, form)]
     count = len(expected)
     if form.layout == "files":
         same = sum(map(set(expected).__contains__, found))
@@ -122,6 +114,16 @@ def loading_findings(
         f"{loader} gives {len(found)} of {count} rows, {changed} of them not as they were written",
         wrong=len(found) != count or changed,
     )
+
+
+def _written_again(row: Mapping[str, Any], form: Form) -> str:
+    """The digest of the record that a row was loaded from: what the loader decoded is written as
+    exact text again.
+    """
+    read = {"line": plain_text(row)} if form.layout == "lines" else row
+    in_json = [column.name for column in form.columns if column.kind == ["json"]]
+    texts = {name: [text(value) for value in row[name]] for name in in_json}
+    return _digest({**read, **texts})
 
 
 class Reader(msgspec.Struct, frozen=True):
