@@ -14,8 +14,9 @@ from synth.engine.study.shard import ShardContext
 from synth.engine.study.stage import MethodStage
 from synth.engine.study.stage_context import StageContext
 from synth.exporters.export import ExportReport, export
-from synth.exporters.folder.dataset_folder import Replace, why_to_write
+from synth.exporters.folder.dataset_folder import Replace
 from synth.exporters.folder.in_run import dataset_in, refuse_others
+from synth.exporters.folder.manifest import why_to_write
 from synth.exporters.kind import RowSettings
 from synth.exporters.registry import form_of
 from synth.ledger.atomic_write import dataset_fault

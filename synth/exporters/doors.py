@@ -5,7 +5,6 @@ for supervised training, and what opens each door.
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 import msgspec
@@ -28,7 +27,7 @@ from synth.exporters.tally import ExportCounts
 from synth.ledger.decisions import with_decisions
 from synth.ledger.ledger import StoredLedger
 from synth.loss_turns import turns_without_loss
-from synth.schemas import Outcome, Trajectory, Verdict, read_yaml
+from synth.schemas import Outcome, Trajectory, Verdict, packaged_yaml
 
 _MOST_NAMED = 3
 """Benchmarks or splits that are named at a door."""
@@ -134,9 +133,7 @@ def _of_its_own(trajectory: Trajectory, tally: ExportCounts) -> Iterator[str]:
 
 @cache
 def _texts() -> Mapping[str, Any]:
-    text = files("synth.exporters").joinpath("data/doors.yaml").read_text(encoding="utf-8")
-    found: Mapping[str, Any] = read_yaml(text, "doors.yaml")
-    return found
+    return packaged_yaml("synth.exporters", "data/doors.yaml", dict[str, Any])
 
 
 def _known(name: str) -> str:

@@ -4,14 +4,13 @@ reads a row again.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
 from synth.exporters import facts
 from synth.exporters.exact_json import plain_text, text
-from synth.schemas import Message, given, read_yaml
+from synth.schemas import Message, given, packaged_yaml
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -175,10 +174,9 @@ def form(consumer: str, kind: str, values: Mapping[str, Value], **behaviour: Any
 
 
 @cache
-def table(consumer: str) -> Any:
+def table(consumer: str) -> dict[str, Any]:
     """All that the file of a consumer says."""
-    found = files("synth.exporters").joinpath(f"data/forms/{consumer}.yaml")
-    return read_yaml(found.read_text(encoding="utf-8"), found.name)
+    return packaged_yaml("synth.exporters", f"data/forms/{consumer}.yaml", dict[str, Any])
 
 
 def _columns(groups: Sequence[Mapping[str, Any]], values: Mapping[str, Value]) -> Iterator[Column]:

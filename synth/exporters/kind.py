@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -10,7 +9,7 @@ from pydantic import Field
 
 from synth.datasets.release import CHATS, KindRule
 from synth.exporters.form import Arguments, Form
-from synth.schemas import Release, Task, Trajectory, read_yaml
+from synth.schemas import Release, Task, Trajectory, packaged_yaml
 from synth.text.transcript.message_texts import Change
 
 if TYPE_CHECKING:
@@ -104,9 +103,7 @@ def identity_of(row: Any) -> str:
 @cache
 def card_texts() -> Mapping[str, Any]:
     """What people are told of datasets: data/notes.yaml."""
-    text = files("synth.exporters").joinpath("data/notes.yaml").read_text(encoding="utf-8")
-    found: Mapping[str, Any] = read_yaml(text, "notes.yaml")
-    return found
+    return packaged_yaml("synth.exporters", "data/notes.yaml", dict[str, Any])
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from synth.exporters.evidence_class import UNASKED, configurations
-from synth.exporters.folder.dataset_folder import Manifest, read_manifest, why_to_write
 from synth.exporters.folder.in_run import of_others, overwriting
+from synth.exporters.folder.manifest import Manifest, read_manifest, why_to_write
 from synth.exporters.kinds.skills import SKILLS
 from synth.exporters.registry import KINDS
 from synth.hub.publication import File

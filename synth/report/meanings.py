@@ -2,9 +2,8 @@
 
 from collections.abc import Collection, Mapping
 from functools import cache
-from importlib.resources import files
 
-from synth.schemas import in_html, read_yaml
+from synth.schemas import in_html, packaged_yaml
 
 _WHERE = "docs/topology.md"
 """Where more is written of them."""
@@ -13,9 +12,7 @@ _WHERE = "docs/topology.md"
 @cache
 def meanings(section: str) -> Mapping[str, str]:
     """Of the terms of a section."""
-    text = files("synth.report").joinpath("pages/meanings.yaml").read_text(encoding="utf-8")
-    found: Mapping[str, str] = read_yaml(text, "meanings")[section]
-    return found
+    return packaged_yaml("synth.report", "pages/meanings.yaml", dict[str, dict[str, str]])[section]
 
 
 def legend(section: str, shown: Collection[str]) -> str:

@@ -11,8 +11,9 @@ import pytest
 
 from synth.claims import workers
 from synth.claims.claims import WorkerRecord, _decoded
-from synth.exporters.folder.dataset_folder import MANIFEST, read_manifest
+from synth.exporters.folder.manifest import read_manifest
 from synth.exporters.folder.shards import write_row_files
+from synth.exporters.folder.sums import MANIFEST
 from synth.hub.source import found
 from synth.ledger.ledger import StageRef, StoredLedger
 from synth.ledger.log import manifest

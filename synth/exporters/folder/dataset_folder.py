@@ -17,9 +17,10 @@ from typing import Any, Literal, Self
 
 import msgspec
 
+from synth.exporters.folder.manifest import WRITTEN_BY, Manifest, read_manifest
 from synth.exporters.folder.series import writing
 from synth.exporters.folder.shards import ShardFile, is_shard, write_rows
-from synth.exporters.folder.sums import SUMS, names_dataset, sums_text
+from synth.exporters.folder.sums import MANIFEST, SUMS, names_dataset, sums_text
 from synth.exporters.form import Form
 from synth.exporters.kind import Spelling, as_key
 from synth.ledger.atomic_write import written_file
@@ -28,29 +29,15 @@ from synth.ledger.log.verify_written import CARD, fault
 from synth.ledger.storage import Storage, process_lives
 from synth.schemas import ConfigError, digest
 
-MANIFEST = "manifest.json"
 Named = Callable[[Mapping[str, WrittenFile]], None]
 """Told what all files of a data set will be, before any of them is put in its place."""
 Replace = Literal["nothing", "written", "edited"]
 """What an export may replace: nothing, a data set that synth wrote, or one whose card was edited by
 hand as well.
 """
-_WRITTEN_BY = "synth"
 _SEAL = "\n<!-- written by synth {}; an edited card is not replaced unasked -->\n"
 _SEALED = re.compile(_SEAL.format("([0-9a-f]{32})") + r"\Z")
 """The last line of a card, which tells whether it was edited since."""
-
-
-class Manifest(msgspec.Struct, frozen=True):
-    """manifest.json, as far as it is read again; `stage_key` says which stage of which flow wrote
-    it.
-    """
-
-    written_by: str
-    files: dict[str, ShardFile]
-    stage_key: str | None = None
-    form: str = ""
-    settings: dict[str, Any] = {}
 
 
 @dataclass
@@ -133,7 +120,7 @@ class DatasetFolder:
         key = {} if self.stage_key is None else {"stage_key": self.stage_key}
         # nothing of the clock or of this machine: the same rows give the same files
         manifest = msgspec.json.encode(
-            {"written_by": _WRITTEN_BY, **key, **described, "files": self.files}
+            {"written_by": WRITTEN_BY, **key, **described, "files": self.files}
         )
         names = (*self.files, CARD, MANIFEST)
         with writing(self._url):
@@ -241,38 +228,3 @@ class DatasetFolder:
         seal = _SEALED.search(card)
 
         return seal is None or seal[1] != digest(card[: seal.start()].encode())
-
-
-def read_manifest(storage: Storage) -> Manifest | None:
-    """The manifest of the data set that stands here, or None where there is none of ours."""
-    try:
-        manifest = msgspec.json.decode(storage.read(MANIFEST), type=Manifest)
-    except (FileNotFoundError, msgspec.DecodeError):
-        return None
-
-    # what it names is read, sent and replaced: none of ours leads out of its folder
-    parts = [set(name.split("/")) for name in manifest.files]
-    leads_out = any({"", ".", ".."} & names for names in parts)
-
-    return None if leads_out or manifest.written_by != _WRITTEN_BY else manifest
-
-
-def why_to_write(url: str, stage_key: str) -> str | None:
-    """Why a stage has to write its data set (again), or None where it stands whole; local shards
-    are compared with their digests.
-    """
-    storage = Storage(url)
-    manifest = read_manifest(storage)
-    if manifest is None:
-        return f"{storage.url}: no dataset stands there"
-    if manifest.stage_key != stage_key:
-        return f"{storage.url}: holds another export"
-    if storage.size(CARD) is None:
-        return f"{storage.url}/{CARD}: missing"
-
-    for name, file in manifest.files.items():
-        size = storage.size(name)
-        if size != file.bytes or (storage.local and digest(storage.read(name)) != file.digest):
-            return f"{storage.url}/{name}: {'missing' if size is None else 'damaged'}"
-
-    return None

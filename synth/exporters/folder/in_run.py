@@ -5,7 +5,8 @@ not replaced unasked.
 from collections.abc import Mapping
 from pathlib import Path
 
-from synth.exporters.folder.dataset_folder import DatasetFolder, Replace, read_manifest
+from synth.exporters.folder.dataset_folder import DatasetFolder, Replace
+from synth.exporters.folder.manifest import read_manifest
 from synth.exporters.kind import Spelling, as_key
 from synth.ledger.atomic_write import NO_STAGE, in_run
 from synth.ledger.ledger import StageRef, StoredLedger

@@ -14,7 +14,7 @@ from synth.ledger.log.verify_written import CARD, fault
 from synth.ledger.storage import Storage
 from synth.schemas import DamagedError, SynthError, digest
 
-SUMS = "SHA256SUMS"
+SUMS, MANIFEST = "SHA256SUMS", "manifest.json"
 STEERING = (".huggingface.yaml", "dataset_infos.json")
 """What `datasets` reads beside the card, and synth never writes."""
 AGAIN = "get it again from where it came"
@@ -137,14 +137,14 @@ def read_sums(storage: Storage) -> dict[str, str]:
 def names_dataset(storage: Storage) -> bool:
     """Whether sums that synth wrote lie in a folder, be it without the files that they name."""
     try:
-        return {CARD, "manifest.json"} <= set(read_sums(storage))
+        return {CARD, MANIFEST} <= set(read_sums(storage))
     except (FileNotFoundError, DamagedError):
         return False
 
 
 def is_dataset(storage: Storage) -> bool:
     """Whether a folder is a dataset that synth wrote, by what lies in it."""
-    listed = [storage.size(name) is not None for name in (SUMS, "manifest.json", CARD)]
+    listed = [storage.size(name) is not None for name in (SUMS, MANIFEST, CARD)]
     return listed[0] or all(listed[1:])
 
 
@@ -212,7 +212,7 @@ def _without_sums(storage: Storage) -> Iterator[str]:
     sums = storage.path(SUMS)
 
     try:
-        listed = msgspec.json.decode(storage.read("manifest.json"), type=_Listed)
+        listed = msgspec.json.decode(storage.read(MANIFEST), type=_Listed)
     except (FileNotFoundError, msgspec.DecodeError):
         yield f"{sums}: missing, and nothing else names the files of this dataset; {AGAIN}"
 

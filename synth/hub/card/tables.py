@@ -4,7 +4,6 @@ that need the rows or the stages' reports beside them.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from synth.engine.table import Table
@@ -12,7 +11,7 @@ from synth.exporters.card import loss_size
 from synth.hub.row_facts import RowFacts
 from synth.hub.source import Config
 from synth.ledger.log.state import IMPORT
-from synth.schemas import in_code, read_yaml
+from synth.schemas import in_code, packaged_yaml
 
 Reports = Mapping[str, Mapping[str, Any]]
 _OWN = ("a filter of the user's own", "")
@@ -90,8 +89,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 @cache
 def known_methods() -> Mapping[str, tuple[str, str]]:
     """Name of a stage or filter -> (what it does, source)."""
-    text = files("synth.hub").joinpath("data/methods.yaml").read_text(encoding="utf-8")
-    return {name: (what, source) for name, (what, source) in read_yaml(text, "methods").items()}
+    return packaged_yaml("synth.hub", "data/methods.yaml", dict[str, tuple[str, str]])
 
 
 def configurations(configs: Sequence[Config], facts: Mapping[str, RowFacts]) -> str:

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from synth.exporters.folder.dataset_folder import DatasetFolder, Replace, why_to_write
+from synth.exporters.folder.dataset_folder import DatasetFolder, Replace
+from synth.exporters.folder.manifest import why_to_write
 from synth.exporters.forms.trl import SFT
 from synth.exporters.kind import as_flag
 from synth.schemas.errors import ConfigError
