@@ -87,9 +87,10 @@ def _tally(ledger: StoredLedger, asked: RowSettings) -> ExportCounts:
     """
     settings = as_the_flow_says(asked, ledger)
     form = marking(form_of(SFT.name, settings.form), settings)
-    shown = form if settings.unroll == "whole" else form.per_turn or form
-    per_turn, marks = shown is not form, marks_of(ledger)
-    return ExportCounts(SFT, settings, shown, per_turn=per_turn, marks=marks)
+    per_turn, marks = form.cuts.get("per_turn"), marks_of(ledger)
+    if per_turn is None or settings.unroll == "whole":
+        return ExportCounts(SFT, settings, form, marks=marks)
+    return ExportCounts(SFT, settings, per_turn, unroll="per_turn", marks=marks)
 
 
 def closed_doors(

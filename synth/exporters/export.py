@@ -9,8 +9,8 @@ import msgspec
 
 from synth.exporters.card import card
 from synth.exporters.folder.dataset_folder import DatasetFolder
-from synth.exporters.form import Form, NotRepresentableError
-from synth.exporters.kind import Kind, RowSettings, Spelling, Unroll, as_key, identity_of
+from synth.exporters.form import Cut, Form, NotRepresentableError
+from synth.exporters.kind import Kind, RowSettings, Spelling, as_key, identity_of
 from synth.exporters.kinds.control_tokens import as_the_flow_says, guarded, marked, marking
 from synth.exporters.kinds.whispered import marks_of
 from synth.exporters.notes import deciding, losses, notes, remedial_setting, why_empty
@@ -170,49 +170,42 @@ def tally_for(
     looked at once before, where the form can be written per turn.
     """
     form = marking(form_of(kind.name, settings.form), settings)
-    whole = ExportCounts(kind, settings, form, say)
-    if settings.unroll == "whole" or (settings.unroll == "auto" and form.per_turn is None):
+    whole, asked = ExportCounts(kind, settings, form, say), settings.unroll
+    if asked == "whole" or (asked == "auto" and "per_turn" not in form.cuts):
         return whole
-    if settings.unroll == "context" and form.context is not None:
-        return ExportCounts(kind, settings, form.context, say, context=True)
-    if form.per_turn is None or settings.unroll == "context":
-        raise ConfigError(_cannot(kind, form, settings.unroll))
 
-    if settings.unroll == "auto":
-        if _fits_whole(whole.anew(), rows):
-            return whole
+    cut = {name: ExportCounts(kind, settings, one, say, name) for name, one in form.cuts.items()}
+    if asked != "auto":
+        if asked not in cut:
+            raise ConfigError(_cannot(kind, form, asked))
+        return cut[asked]
 
-        if form.context is not None:
-            cut = ExportCounts(kind, settings, form.context, say, context=True)
-            if _keeps_as_much(cut, form, rows):
-                return cut
-
-    return ExportCounts(kind, settings, form.per_turn, say, per_turn=True)
+    if _fits_whole(whole.anew(), rows):
+        return whole
+    if "context" in cut and _keeps_as_much(cut["context"], cut["per_turn"], rows):
+        return cut["context"]
+    return cut["per_turn"]
 
 
-def _keeps_as_much(cut: ExportCounts, form: Form, rows: Rows) -> bool:
+def _keeps_as_much(cut: ExportCounts, each: ExportCounts, rows: Rows) -> bool:
     """Whether rows that were cut behind turns without loss hold all that a row per turn would."""
     if not cut.form.begun:
         return cut.settings.student is None or _fits_whole(cut.anew(), rows)
-    if form.per_turn is None:
-        return True
 
-    each = ExportCounts(cut.kind, cut.settings, form.per_turn, cut.say, per_turn=True)
     held = []
-    for tally in (cut.anew(), each):
+    for tally in (cut.anew(), each.anew()):
         for _ in records(rows(tally), tally):
             pass
         held.append(tally.counts["trained_turns"])
     return held[0] >= held[1]
 
 
-def _cannot(kind: Kind, form: Form, unroll: Unroll) -> str:
+def _cannot(kind: Kind, form: Form, asked: Cut) -> str:
     """That a form cannot be cut so, and which forms of the kind can."""
-    forms = {name: form_of(kind.name, name) for name in KINDS[kind.name]}
-    field = "context" if unroll == "context" else "per_turn"
-    can = ", ".join(name for name, one in forms.items() if getattr(one, field) is not None)
-    cut = "with a context" if unroll == "context" else "per turn"
-    return f"form {form.name} of {kind.name} cannot be written {cut}; {can or 'no form of it'} can"
+    can = [name for name in KINDS[kind.name] if asked in form_of(kind.name, name).cuts]
+    cut = "with a context" if asked == "context" else "per turn"
+    which = ", ".join(can) or "no form of it"
+    return f"form {form.name} of {kind.name} cannot be written {cut}; {which} can"
 
 
 def _fits_whole(tally: ExportCounts, rows: Rows) -> bool:

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 Arguments = Literal["json", "dict"]
 """Tool-call arguments as the JSON text that was received, or as an object."""
+Cut = Literal["context", "per_turn"]
+"""One row per run of trained turns, with what stands before them in the prompt (of most
+trajectories all is one run); or one per trained turn.
+"""
 Value = Callable[[Any], Any]
 
 
@@ -95,9 +99,9 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
     """How one consumer reads rows of a kind.
 
     A column raises `NotRepresentableError` for a row that has no place in the form. `guide` is the
-    section of the card that says how to use the rows. `per_turn`: the form of rows that hold one
-    turn with loss each; `context`: of whole rows that begin with turns without loss, or, where a
-    form is `begun`, that end before the first of these: what is behind one is left out.
+    section of the card that says how to use the rows. `cuts`: the forms of rows that are no whole
+    trajectories; of those with a context, where a form is `begun`, the rows end before the first
+    turn without loss, and what is behind that is left out.
     `arguments`: of calls, as the consumer wants them; `holds`: whether its loader gives a JSON
     value back unchanged. `masks`: whether it can say that a turn carries no loss; `joins`: whether
     it is written from messages, in which answers can be joined. `layout`: rows in parquet shards,
@@ -111,8 +115,7 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     columns: tuple[Column, ...]
     guide: str
-    per_turn: "Form | None" = None
-    context: "Form | None" = None
+    cuts: "Mapping[Cut, Form]" = {}
     begun: bool = False
     arguments: Arguments = "json"
     holds: Callable[[Any], bool] = lambda value: True
@@ -170,7 +173,7 @@ def form(consumer: str, kind: str, values: Mapping[str, Value], **behaviour: Any
     # where a message itself says whether it carries loss, rows of one turn need no other form
     alike = told.pop("turns_alike", False)
     found = Form(name=consumer, **told)
-    return msgspec.structs.replace(found, per_turn=found) if alike else found
+    return msgspec.structs.replace(found, cuts={"per_turn": found}) if alike else found
 
 
 @cache

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from synth.ledger.ledger import StoredLedger
 
 Unroll = Literal["whole", "context", "per_turn", "auto"]
-"""One row per trajectory; one per run of trained turns, with what stands before them in the prompt
-(of most trajectories all is one run); or one per trained turn. `auto`: the first of them that
+"""One row per trajectory, or it is cut. `auto`: the first of whole, with a context, per turn that
 leaves out no trajectory for turns that must carry no loss where the form cannot say so, and whose
 prefixes the student's template renders alike.
 """

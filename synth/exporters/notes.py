@@ -69,7 +69,7 @@ def _counted(tally: ExportCounts, group: str) -> Iterator[str]:
         "benchmark": tally.rows - composition["benchmark"]["none"],
         "evidence": chats and sum(map(composition["synthesizer"].__getitem__, EVIDENCE)),
         "unsolved": chats and tally.rows - composition["outcome"]["success"],
-        "without_place": not (form.masks or tally.context) and counts["with_masks"],
+        "without_place": not (form.masks or tally.unroll == "context") and counts["with_masks"],
         "cut_trajectories": counts["cut_trajectories"] * (not form.begun),
         "begun": counts["cut_trajectories"] * form.begun,
         "joins_nothing": settings.join_answers and not form.joins,

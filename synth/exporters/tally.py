@@ -30,17 +30,15 @@ MASKED = "masked:"
 
 @dataclass(slots=True)
 class ExportCounts(LeftOut):
-    """Decides what all kinds decide alike, and counts. `per_turn`: rows are to hold one turn with
-    loss each; `context`: what they begin with may carry none; `unfinished`: what of the run is not
-    through, where it is not.
+    """Decides what all kinds decide alike, and counts. `unroll`: how rows are
+    cut; `unfinished`: what of the run is not through, where it is not.
     """
 
     kind: Kind
     settings: RowSettings
     form: Form
     say: Spelling = as_key
-    per_turn: bool = False
-    context: bool = False
+    unroll: Unroll = "whole"
     unfinished: str | None = None
     marks: frozenset[str] = frozenset()
     """The canaries of whispered notes, which no row may show."""
@@ -73,16 +71,9 @@ class ExportCounts(LeftOut):
     def anew(self, **changed: object) -> "ExportCounts":
         """An empty tally of the same rows, or of those under other settings."""
         settings = self.settings.model_copy(update=changed)
-        tally = ExportCounts(self.kind, settings, self.form, self.say, self.per_turn, self.context)
+        tally = ExportCounts(self.kind, settings, self.form, self.say, self.unroll)
         tally.marks = self.marks
         return tally
-
-    @property
-    def unroll(self) -> Unroll:
-        """How rows are cut."""
-        if self.per_turn:
-            return "per_turn"
-        return "context" if self.context else "whole"
 
     @property
     def leaves_out_masked(self) -> bool:

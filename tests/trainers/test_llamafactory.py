@@ -42,7 +42,7 @@ def labels(
 ) -> list[dict[str, Any]]:
     """As LLaMA-Factory makes them with the settings that the card prints."""
     form = form_of(kind, "llamafactory")
-    form = form.per_turn if per_turn and form.per_turn is not None else form
+    form = form.cuts["per_turn"] if per_turn else form
     printed = re.search(r"```yaml\n(.*?)```", form.training(str(folder)), re.DOTALL)
     assert printed is not None
     (scratch / "train.yaml").write_text(printed[1])

@@ -245,7 +245,7 @@ _LAST = "mask_history: true     # loss on the last message of a row alone; it ho
 _chat = partial(_form, "sft", _before, loses=_lost_of_chat)
 _labelled = partial(_form, before=lambda row: row.prompt)
 _begun = partial(_form, "sft", _up_to_first_without_loss, loses=_lost_of_chat, begun=True)
-SFT = MEMORY = _chat(per_turn=_chat(also=_LAST, masks=True), context=_begun())
+SFT = MEMORY = _chat(cuts={"per_turn": _chat(also=_LAST, masks=True), "context": _begun()})
 _BUT_COUNTS = ("what a label stands on, but for q and n",)
 DPO = _labelled("dpo", loses=partial(_lost_of_turns, (EVIDENCE,)))
 KTO = _labelled("kto", joined=True, loses=partial(_lost_of_turns, _BUT_COUNTS))

@@ -137,7 +137,8 @@ _STEP: dict[str, Value] = {
 # the forms themselves; the registry asks for them by the kind's name
 PER_TURN = _form("sft_turn", _CHAT | _TURN, read=_turn_chat)
 CONTEXT = _form("sft_context", _CHAT | _CONTEXT, read=_context_chat)
-SFT = _form("sft", _CHAT, read=_whole_chat, per_turn=PER_TURN, context=CONTEXT)
+_CUTS = {"per_turn": PER_TURN, "context": CONTEXT}
+SFT = _form("sft", _CHAT, read=_whole_chat, cuts=_CUTS)
 MEMORY = _form("memory", _CHAT, read=_whole_chat)
 _pairs = partial(_form, values=_CHAT | _PAIR, read=partial(_comparison, ("chosen", "rejected")))
 _turns = partial(_form, values=_CHAT, read=partial(_comparison, ("completion",)))

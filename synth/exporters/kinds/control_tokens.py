@@ -163,12 +163,9 @@ def marking(form: Form, settings: RowSettings) -> Form:
         return form
 
     marks = (Column(COLUMN, "bool", lambda row: False),) if form.in_parquet else ()
-    per_turn = None if form.per_turn is None else marking(form.per_turn, settings)
-    context = None if form.context is None else marking(form.context, settings)
+    cuts = {name: marking(one, settings) for name, one in form.cuts.items()}
 
-    return msgspec.structs.replace(
-        form, per_turn=per_turn, context=context, columns=(*form.columns, *marks)
-    )
+    return msgspec.structs.replace(form, cuts=cuts, columns=(*form.columns, *marks))
 
 
 def marked(record: dict[str, Any], form: Form) -> dict[str, Any]:

@@ -60,9 +60,9 @@ def sft_rows(
         made = partial(_row, trajectory, verdicts, tally, inferred)
         row = tally.made(trajectory.trajectory_id, made)
 
-        if row is not None and tally.per_turn:
+        if row is not None and tally.unroll == "per_turn":
             yield from unrolled(row, past_thoughts=tally.settings.past_thoughts)
-        elif row is not None and tally.context:
+        elif row is not None and tally.unroll == "context":
             yield from in_runs(row)
         elif row is not None:
             yield row
@@ -126,7 +126,7 @@ def without_loss(
     """Why it is left out for turns without loss, or None."""
     if len(masked) == len(trajectory.turns):
         return "no_trained_turn"
-    cut = tally.per_turn or tally.context
+    cut = tally.unroll != "whole"
     if masked and not (cut or tally.form.masks or tally.settings.keep_masked):
         return f"masked_turns:{'+'.join(sorted(set(masked.values())))}"
 

@@ -47,7 +47,7 @@ def _look_at(tally: ExportCounts) -> Look:
 
     Of rows of one turn what stands before it needs no mask, and no marks to find it by.
     """
-    kind, by_turn = tally.kind.name, tally.form.masks or tally.per_turn or tally.context
+    kind, by_turn = tally.kind.name, tally.form.masks or tally.unroll != "whole"
 
     if kind in ("dpo", "kto", "dpo_observed", "kto_observed"):
         proven = "no prompt carries loss, and all of each side does; no side is empty, no two alike"
@@ -60,7 +60,9 @@ def _look_at(tally: ExportCounts) -> Look:
 
     proven = "loss is on what the trained turns wrote alone"
 
-    return Look(partial(mask_problems, by_turn=by_turn), proven, marks=not tally.per_turn)
+    marks = tally.unroll != "per_turn"
+
+    return Look(partial(mask_problems, by_turn=by_turn), proven, marks=marks)
 
 
 def rendering_findings(

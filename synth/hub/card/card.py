@@ -220,7 +220,7 @@ def _training(one: Described, config: Config) -> str:
     columns = one.facts[config.name].schema.names
     if "completion" in columns and config.kind == "sft":
         # rows of one turn name it
-        form = (form.per_turn if "turn" in columns else form.context) or form
+        form = form.cuts.get("per_turn" if "turn" in columns else "context", form)
 
     # load_dataset takes repository and name, where the exporter names one folder
     read_from = ", ".join(map(json.dumps, (one.repo, config.name)))[1:-1]
