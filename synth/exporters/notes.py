@@ -144,8 +144,8 @@ def deciding(tally: ExportCounts) -> tuple[str, int] | None:
     # what filters dropped is told only where nothing else was left out
     reasons, form = tally.left_out or tally.filtered, tally.form.name
     unsayable = {why: count for why, count in reasons.items() if why.partition(":")[0] == form}
-    ranked = sorted((unsayable or reasons).items(), key=lambda item: (item[1], item[0]))
-    return ranked[-1] if ranked else None
+    ranked = (unsayable or reasons).items()
+    return max(ranked, key=lambda item: (item[1], item[0]), default=None)
 
 
 def why_empty(tallies: Sequence[ExportCounts]) -> str:

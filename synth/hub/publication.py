@@ -153,9 +153,7 @@ def list_text(listed: Listed) -> bytes:
     return msgspec.json.format(msgspec.json.encode(listed, order="sorted")) + b"\n"
 
 
-def parts(
-    files: Sequence[File], most_files: int = FILES_PER_COMMIT, most_bytes: int = BYTES_PER_COMMIT
-) -> Iterator[list[File]]:
+def parts(files: Sequence[File], most_files: int, most_bytes: int) -> Iterator[list[File]]:
     """Files in the order given, as many to a commit as its bounds allow."""
     part: list[File] = []
     for file in files:

@@ -64,7 +64,7 @@ def _path(ledger: StoredLedger, repo: str) -> Path:
 TOKEN = "HF_TOKEN"
 
 
-def write_token(name: str = TOKEN) -> str:
+def write_token(name: str) -> str:
     """The token in an environment variable, for HF_TOKEN also the one that is kept on this machine.
     Raises `ConfigError`.
     """

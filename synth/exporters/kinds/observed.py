@@ -16,26 +16,27 @@ from synth.pairs.observed.sides import ObservedSide
 
 def pairs(ledger: StoredLedger, tally: ExportCounts) -> Iterator[LabelledRow]:
     """Both acts after the prompt that they share."""
-    for found in _found(ledger, tally):
+    for found, thoughts in _found(ledger, tally):
         sides = (found.chosen, found.rejected)
-        # a thought on one side alone would give the answer away
-        alike = bool(found.chosen.thought) is bool(found.rejected.thought)
         row = LabelledRow(found.pair, found.prompt)
-        yield from told_rows(tally, row, found.pair.depth, sides, thoughts=alike)
+        yield from told_rows(tally, row, found.pair.depth, sides, thoughts=thoughts)
 
 
 def sides(ledger: StoredLedger, tally: ExportCounts) -> Iterator[LabelledRow]:
     """Each act by itself; whatever side a thought stands on alone, it is left out of both."""
-    for found in _found(ledger, tally):
-        alike = bool(found.chosen.thought) is bool(found.rejected.thought)
+    for found, thoughts in _found(ledger, tally):
         for good, turn in ((True, found.chosen), (False, found.rejected)):
             row = LabelledRow(ObservedSide(found.pair, desirable=good), found.prompt)
-            yield from told_rows(tally, row, found.pair.depth, (turn,), thoughts=alike)
+            yield from told_rows(tally, row, found.pair.depth, (turn,), thoughts=thoughts)
 
 
-def _found(ledger: StoredLedger, tally: ExportCounts) -> Iterator[ObservedRow]:
+def _found(ledger: StoredLedger, tally: ExportCounts) -> Iterator[tuple[ObservedRow, bool]]:
+    """Each comparison, and whether its thoughts are shown: on one side alone one would give the
+    answer away.
+    """
     report = ObservedReport()
-    yield from observed_pairs(ledger, pair_settings(tally), report)
+    for found in observed_pairs(ledger, pair_settings(tally), report):
+        yield found, bool(found.chosen.thought) is bool(found.rejected.thought)
     tally.take(report)
     tally.remarks += report.remarks()
 
