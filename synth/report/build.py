@@ -60,9 +60,12 @@ def _sections(ledger: StoredLedger, stand_ins: StandIns, done: Done) -> Iterator
     for key, where in SECTIONS.items():
         section = imported(f"section {key}", where)
         assert isinstance(section, Section)
+
         html = section.render(ledger, stand_ins)
         if html is not None:
             yield {"key": key, "title": section.title, "html": stand_ins.in_html(html)}
+
+        # one that is left out is done too
         done(key)
 
 

@@ -74,7 +74,9 @@ def _judged(about: About, texts: Texts, shown: Callable[[str], str]) -> Row:
     def detail(text: str | None) -> int | None:
         if text is None:
             return None
+
         brief = canonical_json(rounded(msgspec.json.decode(text))).decode()
+
         return texts.number(shown(brief))
 
     return _said(

@@ -7,8 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from synth.ledger.tables.graph_rows import Edge, Node
 from synth.report.graph.folding import Arrow, Box, folded
-from synth.report.graph.layering import Layers, layers
-from synth.report.graph.placing import placed
+from synth.report.graph.layout import Layers, layers, placed
 from synth.report.section import cut
 from synth.report.templates import rendered
 from synth.topology.graph import FAILURE, START, SUCCESS
@@ -76,6 +75,7 @@ def _places(found: Layers, boxes: Collection[str]) -> dict[str, Point]:
     """Name -> the middle of its upper edge."""
     widths = {name: WIDTH if name in boxes else BEND for names in found.rows for name in names}
     middle = placed(found.rows, found.links, widths, GAP_X)
+
     return {
         name: (MARGIN + middle[name], MARGIN + row * (HEIGHT + GAP_Y))
         for row, names in enumerate(found.rows)

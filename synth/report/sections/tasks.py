@@ -75,6 +75,7 @@ def _without_seldom(
         for at, name in enumerate(columns)
         if name not in SELDOM or any(row[at] != "0" for row in rows)
     ]
+
     return [columns[at] for at in told], [[row[at] for at in told] for row in rows]
 
 

@@ -13,8 +13,7 @@ from synth.cli.report import report
 from synth.ledger import StoredLedger
 from synth.ledger.tables.graph_rows import Edge, Node
 from synth.report.graph.folding import Arrow, folded
-from synth.report.graph.layering import layers
-from synth.report.graph.placing import placed
+from synth.report.graph.layout import layers, placed
 from synth.report.graph.svg import picture, shade
 from synth.topology.graph import FAILURE, START, SUCCESS
 from tests.flow_files import echo_flow, run_flow

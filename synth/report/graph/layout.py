@@ -1,5 +1,5 @@
 """Where boxes stand: from top to bottom by what leads to them, loops turned back; within a layer
-near their neighbours.
+near their neighbours, in an order that is kept, nothing over another.
 """
 
 from collections.abc import Mapping, Sequence
@@ -8,11 +8,13 @@ from typing import Any
 
 import msgspec
 import networkx as nx
+import numpy as np
+from scipy.optimize import isotonic_regression
 
 from synth.report.graph.folding import Arrow
 from synth.topology.graph import FAILURE, START, SUCCESS
 
-SWEEPS = 6
+ORDERING_SWEEPS, PLACING_SWEEPS = 6, 12
 
 
 class Layers(msgspec.Struct, frozen=True):
@@ -117,7 +119,7 @@ def _order(rows: Sequence[list[str]], links: Sequence[tuple[str, str]]) -> None:
         near.setdefault(one, []).append(other)
         near.setdefault(other, []).append(one)
 
-    for sweep in range(SWEEPS):
+    for sweep in range(ORDERING_SWEEPS):
         for row in rows if sweep % 2 == 0 else reversed(rows):
             # 0 to 1 from one side of a row to the other
             place = {name: (at + 0.5) / len(each) for each in rows for at, name in enumerate(each)}
@@ -129,3 +131,50 @@ def _order(rows: Sequence[list[str]], links: Sequence[tuple[str, str]]) -> None:
 
             # names settle ties, so that a graph is drawn alike each time
             row.sort(key=mean.__getitem__)
+
+
+def placed(
+    rows: Sequence[Sequence[str]],
+    links: Sequence[tuple[str, str]],
+    widths: Mapping[str, float],
+    gap: float,
+) -> dict[str, float]:
+    """Name -> its middle; the leftmost edge is 0. `links` join names of neighbouring rows."""
+    near: dict[str, list[str]] = {name: [] for row in rows for name in row}
+
+    for one, other in links:
+        near[one].append(other)
+        near[other].append(one)
+
+    # packed to the left at first
+    middle = dict.fromkeys(near, 0.0)
+
+    for row in rows:
+        middle |= _apart([0.0] * len(row), row, widths, gap)
+
+    for sweep in range(PLACING_SWEEPS):
+        for row in rows if sweep % 2 == 0 else reversed(rows):
+            others = [[middle[other] for other in near[name] or (name,)] for name in row]
+            wanted = [sum(found) / len(found) for found in others]
+
+            middle |= _apart(wanted, row, widths, gap)
+
+    # the leftmost edge of all is where the picture begins
+    left = min(middle[name] - widths[name] / 2 for name in middle)
+
+    return {name: value - left for name, value in middle.items()}
+
+
+def _apart(
+    wanted: Sequence[float], row: Sequence[str], widths: Mapping[str, float], gap: float
+) -> dict[str, float]:
+    """Middles as near to the wanted ones as the order allows, by least squares."""
+    apart = [(widths[one] + widths[other]) / 2 + gap for one, other in pairwise(row)]
+
+    # where each would stand if all stood side by side
+    offsets = np.cumsum([0.0, *apart])
+
+    # what is left of the wish without the offsets may not fall from left to right
+    found = isotonic_regression(np.subtract(wanted, offsets)).x + offsets
+
+    return dict(zip(row, found.tolist(), strict=True))
