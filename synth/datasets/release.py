@@ -117,11 +117,6 @@ class Lineage(msgspec.Struct, frozen=True):
             return Authorship.SCRIPTED in self.authors
         return isinstance(self.of, Trajectory) and self.of.authorship is Authorship.SCRIPTED
 
-    @property
-    def tests_an_act(self) -> bool:
-        """Whether it is a continuation that was played to test an act."""
-        return isinstance(self.of, Trajectory) and self.of.synthesizer in EVIDENCE
-
 
 class ReleaseRefusal(msgspec.Struct, frozen=True):
     """Why a row stays here. `detail`: the benchmark, the split, the outcome, or the filter and the
@@ -152,8 +147,8 @@ def may_leave(
 
 def first(found: Iterable[ReleaseRefusal | None]) -> ReleaseRefusal | None:
     """The one that counts, by the order of `REASONS`: of a row that descends from several."""
-    ranked = [one for one in found if one is not None]
-    return min(ranked, key=lambda one: REASONS.index(one.reason)) if ranked else None
+    held = (one for one in found if one is not None)
+    return min(held, key=lambda one: REASONS.index(one.reason), default=None)
 
 
 def held_out(of: Trajectory | Task) -> bool:
@@ -180,9 +175,7 @@ def refusals(
         name: verdict for name, verdict in decisions.items() if filters is None or name in filters
     }
     yield from _by_filters(lineage, bound)
-
-    if isinstance(of, Trajectory):
-        yield from _by_outcome(of, kind, release)
+    yield from _by_outcome(of, kind, release)
 
     asked = [bound[name] for name in OF_LEAKS if name in bound]
     holds: Mapping[Reason, bool] = {
@@ -190,7 +183,7 @@ def refusals(
         "benchmark": of.benchmark is not None,
         "held_out": held_out(of),
         "scripted": lineage.by_script,
-        "evidence_only": lineage.tests_an_act and not kind.on_evidence,
+        "evidence_only": getattr(of, "synthesizer", "") in EVIDENCE and not kind.on_evidence,
         "weak_label": lineage.weak,
     }
 
@@ -208,7 +201,12 @@ def _by_filters(lineage: Lineage, bound: Mapping[str, Verdict]) -> Iterator[Rele
             yield ReleaseRefusal(reason, "honour", f"{name}:{verdict.reason}", by_filter=True)
 
 
-def _by_outcome(of: Trajectory, kind: KindRule, release: Release) -> Iterator[ReleaseRefusal]:
+def _by_outcome(
+    of: Trajectory | Task, kind: KindRule, release: Release
+) -> Iterator[ReleaseRefusal]:
+    """Of a trajectory: a task has no outcome."""
+    if not isinstance(of, Trajectory):
+        return
     if of.outcome is Outcome.INVALID:
         yield ReleaseRefusal("drift" if of.fault is Fault.DRIFT else "fault")
 
