@@ -13,7 +13,7 @@ import msgspec
 
 from synth.envs.echo_check import judged
 from synth.envs.echo_settings import SPEC, SYSTEM_PROMPT, TEXTS, TOOLS, WORDS, EchoConfig
-from synth.envs.episode import call_turn, done_again, fits, profile_of
+from synth.envs.episode import answer, call_turn, done_again, fits, profile_of
 from synth.envs.world import EnvEntry
 from synth.schemas import (
     AgentTurn,
@@ -172,9 +172,9 @@ class EchoEnv:
     def _call(self, call: ToolCall) -> Observation:
         """One call's answer."""
 
-        problem, name = self._problem(call), valid_text(call.name)
+        problem = self._problem(call)
         if problem is not None:
-            return Observation(valid_text(problem), Source.TOOL, call.call_id, name, error=True)
+            return answer(call, problem, failed=True)
         desk, said = self._desk, "Done."
         if call.name == "finish":
             desk.finished = True
@@ -184,7 +184,7 @@ class EchoEnv:
             desk.state_key = content_hash([desk.state_key, desk.said[-1]])
             said = desk.said[-1] + self._payload
 
-        return Observation(said, Source.TOOL, call.call_id, name)
+        return answer(call, said)
 
     def _problem(self, call: ToolCall) -> str | None:
         """Why a call is refused."""

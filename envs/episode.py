@@ -1,10 +1,10 @@
-"""What the environments of ours need for an episode besides their rules: a state put aside, the
-profile of an expert, an episode done again for its verdict.
+"""What the environments of ours need for an episode besides their rules: answers to calls and
+words, a state put aside, the profile of an expert, an episode done again for its verdict.
 """
 
 from collections.abc import Mapping
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from synth.schemas import (
     AgentTurn,
@@ -12,12 +12,17 @@ from synth.schemas import (
     ConfigError,
     Env,
     EnvSpec,
+    Observation,
     Snapshot,
+    Source,
     Task,
     ToolCall,
+    ToolSchema,
     Trajectory,
+    Window,
     canonical_json,
     spared,
+    valid_text,
 )
 
 
@@ -58,5 +63,48 @@ async def done_again(env: Env, task: Task, trajectory: Trajectory) -> CheckResul
 
 def call_turn(number: int, name: str, arguments: Mapping[str, Any]) -> AgentTurn:
     """A turn of one call; `number` is that of the turn, by which the call's id is unique."""
-    text = canonical_json(arguments).decode()
-    return AgentTurn(tool_calls=(ToolCall.received(f"call_{number}", name, text),))
+    return AgentTurn(tool_calls=(call_of(f"call_{number}", name, arguments),))
+
+
+def call_of(call_id: str, name: str, arguments: Mapping[str, Any]) -> ToolCall:
+    """A call with these arguments."""
+    return ToolCall.received(call_id, name, canonical_json(arguments).decode())
+
+
+def tool_schema(name: str, description: str, parameters: Mapping[str, Any]) -> ToolSchema:
+    """A tool as a model is shown it."""
+    function = {"name": name, "description": description, "parameters": parameters}
+    return {"type": "function", "function": function}
+
+
+def answer(call: ToolCall, said: str, *, failed: bool = False) -> Observation:
+    """A tool's answer to a call."""
+    name = valid_text(call.name)
+    return Observation(valid_text(said), Source.TOOL, call.call_id, name, failed)
+
+
+class LastWords(NamedTuple):
+    """What is answered where words without a call end the work: `over` to what comes after the
+    end, `empty` to a turn without any words.
+    """
+
+    over: str
+    empty: str
+    thanks: str = "Thank you."
+
+    def answer(self, turn: AgentTurn, *, over: bool) -> tuple[Observation, bool]:
+        """The answer to a turn without calls, and whether the work is over after it."""
+        if not over and (turn.content or "").strip():
+            return Observation(self.thanks, Source.USER), True
+
+        why = self.over if over else self.empty
+        return Observation(why, Source.ENVIRONMENT, error=True), over
+
+
+def instructions(window: Window) -> tuple[str, ...]:
+    """The calls of an exploration's window, each as a sentence."""
+    return tuple(
+        f"Call {call.name} with {call.arguments}."
+        for operation in window.operations
+        for call in operation.turn.tool_calls
+    )

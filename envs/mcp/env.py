@@ -12,7 +12,7 @@ import msgspec
 from synth.boundary import FaultError, imported
 from synth.confinement import INSIDE
 from synth.envs.echo_check import judged
-from synth.envs.episode import fits
+from synth.envs.episode import LastWords, answer, fits
 from synth.envs.mcp.answers import cut, depth, outside, read
 from synth.envs.mcp.connection import EXTRA
 from synth.envs.mcp.pool import given_back, lent
@@ -44,7 +44,6 @@ from synth.schemas import (
     Task,
     ToolCall,
     content_hash,
-    valid_text,
 )
 
 SPEC = EnvSpec(
@@ -68,7 +67,9 @@ NAMED = 30
 """Tools that an error names."""
 EXPLORE = "Look around, and do what you like."
 OVER = "The work is over."
-EMPTY = "An empty turn does nothing: call a tool, or say that the work is done."
+LAST_WORDS = LastWords(
+    OVER, "An empty turn does nothing: call a tool, or say that the work is done."
+)
 
 
 class _McpEpisode(msgspec.Struct):
@@ -120,11 +121,9 @@ class McpEnv:
         episode = self._episode
         episode.turns += 1
         seen = [await self._call(call) for call in turn.tool_calls]
-        if not seen and (episode.told or not (turn.content or "").strip()):
-            why = OVER if episode.told else EMPTY
-            seen = [Observation(why, Source.ENVIRONMENT, error=True)]
-        elif not seen:
-            episode.told, seen = True, [Observation("Thank you.", Source.USER)]
+        if not seen:
+            said, episode.told = LAST_WORDS.answer(turn, over=episode.told)
+            seen = [said]
 
         return Response(tuple(seen), self._state_key(), done=episode.told)
 
@@ -234,11 +233,10 @@ class McpEnv:
         server, _ = self._live()
         problem = self._problem(call, [tool.name for tool in server.tools])
         if problem is not None:
-            content, failed = valid_text(problem), True
-        else:
-            content, failed = await self._answer(server, call)
+            return answer(call, problem, failed=True)
+        content, failed = await self._answer(server, call)
 
-        return Observation(content, Source.TOOL, call.call_id, valid_text(call.name), failed)
+        return answer(call, content, failed=failed)
 
     def _problem(self, call: ToolCall, names: Sequence[str]) -> str | None:
         """Why a call never reaches the server."""
@@ -283,4 +281,4 @@ class McpEnv:
             content = re.sub(pattern, "<...>", content)
         failed = failed or any(re.search(pattern, content) for pattern in self._settings.refused)
 
-        return valid_text(cut(content)), failed
+        return cut(content), failed

@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 from synth.envs.data_file import data_file
 from synth.envs.echo_check import rows_of
+from synth.envs.episode import instructions
 from synth.envs.fact_pattern import matches_any
 from synth.envs.mcp.settings import McpConfig
 from synth.envs.mcp.state.folder import PLACES
@@ -47,13 +48,13 @@ def write_goal(window: Window) -> Draft | NoGoal:
         return NoGoal("undone_again")
     if len(goal) > LONGEST_GOAL:
         return NoGoal("too_long_to_tell")
-    calls = tuple(
-        f"Call {call.name} with {call.arguments}."
-        for operation in window.operations
-        for call in operation.turn.tool_calls
-    )
 
-    return Draft(goal=goal, low_level=calls, structure="; ".join(sorted(kinds)), free=settings.free)
+    return Draft(
+        goal=goal,
+        low_level=instructions(window),
+        structure="; ".join(sorted(kinds)),
+        free=settings.free,
+    )
 
 
 def _rows(facts: Facts, free: tuple[str, ...]) -> dict[Row, Mapping[str, Scalar]]:

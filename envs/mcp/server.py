@@ -10,6 +10,7 @@ from typing import IO, Any
 
 from synth.boundary import imported
 from synth.confinement import Inside, confined_command, environment_file, new_cgroup, no_cgroups
+from synth.envs.episode import tool_schema
 from synth.envs.mcp.connection import (
     EXTRA,
     LONGEST_WORDS,
@@ -269,14 +270,7 @@ def schema_of(tool: Any) -> ToolSchema:
     """A tool as a model is shown it."""
 
     plain = _plain(tool)
-    return {
-        "type": "function",
-        "function": {
-            "name": plain["name"],
-            "description": plain.get("description", ""),
-            "parameters": plain["inputSchema"],
-        },
-    }
+    return tool_schema(plain["name"], plain.get("description", ""), plain["inputSchema"])
 
 
 def reads_only(tool: Any) -> bool:

@@ -6,7 +6,7 @@ from random import Random
 import msgspec
 
 from synth.envs.echo_check import judged
-from synth.envs.episode import done_again, fits, profile_of
+from synth.envs.episode import LastWords, answer, done_again, fits, profile_of
 from synth.envs.repo.checking import OUTCOMES, facts_of, tests_of
 from synth.envs.repo.honesty.verdict import honest
 from synth.envs.repo.repair.acts import turn_of
@@ -35,7 +35,6 @@ from synth.schemas import (
     ToolCall,
     Trajectory,
     content_hash,
-    valid_text,
 )
 
 
@@ -66,14 +65,11 @@ class RepoEnv:
         seat = self._seat
         seat.turns += 1
 
-        if turn.tool_calls:
-            observations = tuple([await self._called(call) for call in turn.tool_calls])
-        elif seat.over or not (turn.content or "").strip():
-            text = texts().over if seat.over else texts().idle
-            observations = (Observation(text, Source.ENVIRONMENT, error=True),)
-        else:
-            seat.over = True
-            observations = (Observation(texts().thanks, Source.USER),)
+        observations = tuple([await self._called(call) for call in turn.tool_calls])
+        if not observations:
+            last = LastWords(texts().over, texts().idle, texts().thanks)
+            said, seat.over = last.answer(turn, over=seat.over)
+            observations = (said,)
 
         return Response(observations, await self._state_key(), done=seat.over)
 
@@ -202,7 +198,7 @@ class RepoEnv:
 
             self._seat.note(call, edited=before != await self._live.changes())
 
-        return Observation(text, Source.TOOL, call.call_id, valid_text(call.name), failed)
+        return answer(call, text, failed=failed)
 
     async def _done(self, tool: str, arguments: dict[str, str]) -> tuple[str, bool]:
         """(what a tool answers, whether it failed). Raises `CannotError`."""

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from synth.envs.data_file import data_file
+from synth.envs.episode import tool_schema
 from synth.envs.repo.repair.misconceptions import MISCONCEPTIONS
 from synth.schemas import EnvSpec, ToolCall, ToolSchema, valid_text
 
@@ -65,9 +66,8 @@ def _schema(tool: _TerminalTool) -> ToolSchema:
         "properties": properties,
         "required": required,
     }
-    function = {"name": tool.name, "description": tool.about, "parameters": parameters}
 
-    return {"type": "function", "function": function}
+    return tool_schema(tool.name, tool.about, parameters)
 
 
 def problem_of(call: ToolCall) -> str | None:

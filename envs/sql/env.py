@@ -6,6 +6,7 @@ from random import Random
 import msgspec
 
 from synth.envs.echo_check import state_verdicts
+from synth.envs.episode import LastWords, call_turn, done_again
 from synth.envs.sql.database.engines import Sqlite
 from synth.envs.sql.database.schema import quoted
 from synth.envs.sql.database.sources import DatabaseSource, SqlConfig
@@ -27,12 +28,11 @@ from synth.schemas import (
     Source,
     SynthError,
     Task,
-    ToolCall,
     Trajectory,
-    canonical_json,
     spared,
 )
 
+LAST_WORDS = LastWords(OVER, "Use the tools, or say that the work is done.")
 UNCLEAR = AgentTurn("I do not understand what is asked for.")
 
 
@@ -71,14 +71,10 @@ class SqlEnv:
         seat = self._session.seat
         seat.turns += 1
 
-        if turn.tool_calls:
-            observations = tuple(map(self._session.called, turn.tool_calls))
-        elif seat.over or not (turn.content or "").strip():
-            text = OVER if seat.over else "Use the tools, or say that the work is done."
-            observations = (Observation(text, Source.ENVIRONMENT, error=True),)
-        else:
-            seat.over = True
-            observations = (Observation("Thank you.", Source.USER),)
+        observations = tuple(map(self._session.called, turn.tool_calls))
+        if not observations:
+            said, seat.over = LAST_WORDS.answer(turn, over=seat.over)
+            observations = (said,)
 
         return Response(observations, self._session.state_key(), done=seat.over)
 
@@ -99,11 +95,7 @@ class SqlEnv:
         again = SqlEnv(self.spec, self._config, self._source)
 
         try:
-            await again.reset(task)
-            for turn in trajectory.turns:
-                await again.step(AgentTurn(turn.content, turn.tool_calls))
-
-            return await again.check()
+            return await done_again(again, task, trajectory)
         finally:
             await again.close()
 
@@ -197,6 +189,4 @@ class SqlEnv:
 
     def _act(self, tool: str, sql: str | None = None) -> AgentTurn:
         """A turn of one call."""
-        arguments = canonical_json({} if sql is None else {"sql": sql}).decode()
-        call = ToolCall.received(f"call_{self._session.seat.turns}", tool, arguments)
-        return AgentTurn(tool_calls=(call,))
+        return call_turn(self._session.seat.turns, tool, {} if sql is None else {"sql": sql})

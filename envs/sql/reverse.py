@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from random import Random
 
+from synth.envs.episode import instructions
 from synth.envs.sql.database.results import StatementError
 from synth.envs.sql.database.schema import Database, TableSpec
 from synth.envs.sql.database.sources import DatabaseSource, SqlConfig
@@ -76,11 +77,9 @@ def goal_of(source: DatabaseSource, config: SqlConfig, window: Window) -> Draft 
     if list(map(words.read, said)) != changes:
         return NoGoal("words_read_otherwise")
 
-    calls = (call for operation in window.operations for call in operation.turn.tool_calls)
-
     return Draft(
         goal="\n".join(said),
-        low_level=tuple(f"Call {call.name} with {call.arguments}." for call in calls),
+        low_level=instructions(window),
         structure="; ".join(sorted(map(_masked, changes))),
         script={"other": 1, "kind": "change"},
         env_config=config.pinned(source),

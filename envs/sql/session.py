@@ -2,12 +2,13 @@
 
 import msgspec
 
+from synth.envs.episode import answer
 from synth.envs.sql.database.answers import beside, given_by
 from synth.envs.sql.database.engines import Sqlite
 from synth.envs.sql.database.results import StatementError, fingerprints, shown
 from synth.envs.sql.database.sources import DatabaseSource, Engine, SqlConfig
 from synth.envs.sql.tools import OVER, problem_of
-from synth.schemas import Observation, Scalar, Source, Task, ToolCall, content_hash, valid_text
+from synth.schemas import Observation, Scalar, Task, ToolCall, content_hash
 
 
 class Seat(msgspec.Struct):
@@ -71,9 +72,7 @@ class Session:
             except StatementError as error:
                 problem = text = f"error: {error}"
 
-        name = valid_text(call.name)
-
-        return Observation(text, Source.TOOL, call.call_id, name, problem is not None)
+        return answer(call, text, failed=problem is not None)
 
     def _done(self, tool: str, sql: str) -> str:
         """Does what a tool does. Raises `StatementError`."""
@@ -100,9 +99,9 @@ class Session:
     def _answered(self, sql: str) -> str:
         """Takes a query as the answer, if it runs here."""
         found = self._live.query(sql)
-        answer = {f"main{kind}": value for kind, value in fingerprints(found).items()}
-        answer |= given_by(sql, self._config, self._source, self.seed, self.beside)
-        self.seat.answer = answer
+        given = {f"main{kind}": value for kind, value in fingerprints(found).items()}
+        given |= given_by(sql, self._config, self._source, self.seed, self.beside)
+        self.seat.answer = given
         self.seat.over = True
         order = "in the order given." if " ORDER BY " in sql.upper() else "in any order."
 
@@ -119,13 +118,13 @@ class Session:
 
     def facts(self) -> dict[str, Scalar]:
         """Facts of rows, then those of the answer."""
-        answer = {f"answer/0/{name}": value for name, value in self.seat.answer.items()}
-        return {**self.row_facts()[0], **answer}
+        given = {f"answer/0/{name}": value for name, value in self.seat.answer.items()}
+        return {**self.row_facts()[0], **given}
 
     def state_key(self) -> str:
         """The same for equal rows and answers."""
-        answer, (_, key) = self.seat.answer, self.row_facts()
-        return content_hash([key, answer]) if answer else key
+        given, (_, key) = self.seat.answer, self.row_facts()
+        return content_hash([key, given]) if given else key
 
 
 def _rows(count: int) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from synth.envs.episode import tool_schema
 from synth.envs.sql.expert import MISCONCEPTIONS
 from synth.schemas import EnvSpec, ToolCall, ToolSchema
 
@@ -29,10 +30,7 @@ def _tool(name: str, about: str, sql: str | None) -> ToolSchema:
     """A tool's schema; `sql` describes its argument, where it has one."""
     properties = {"sql": {"type": "string", "description": sql}} if sql else {}
     parameters = {"type": "object", "properties": properties, "required": list(properties)}
-    return {
-        "type": "function",
-        "function": {"name": name, "description": about, "parameters": parameters},
-    }
+    return tool_schema(name, about, parameters)
 
 
 TOOLS = (

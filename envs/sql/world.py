@@ -10,6 +10,7 @@ import msgspec
 import sqlglot
 from pydantic import BaseModel, ConfigDict
 
+from synth.envs.episode import call_of
 from synth.envs.sql.database.from_file import FromFile
 from synth.envs.sql.database.sources import DatabaseSource, Made, SqlConfig
 from synth.envs.sql.env import SqlEnv
@@ -28,7 +29,6 @@ from synth.schemas import (
     Task,
     ToolCall,
     Window,
-    canonical_json,
     content_hash,
 )
 
@@ -130,8 +130,7 @@ def _with(
     solved: Transcript, place: tuple[int, int], call: ToolCall, sql: str
 ) -> Sequence[AgentTurn]:
     """The turns with another statement in one call."""
-    arguments = canonical_json({"sql": sql}).decode()
-    return edited(solved.actions, {place: ToolCall.received(call.call_id, call.name, arguments)})
+    return edited(solved.actions, {place: call_of(call.call_id, call.name, {"sql": sql})})
 
 
 _MADE = _World()

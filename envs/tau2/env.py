@@ -7,7 +7,14 @@ from collections.abc import Sequence
 import msgspec
 
 from synth.envs.echo_check import judged
-from synth.envs.episode import call_turn, done_again, fits, profile_of
+from synth.envs.episode import (
+    answer,
+    call_turn,
+    done_again,
+    fits,
+    profile_of,
+    tool_schema,
+)
 from synth.envs.tau2.affordances import possible
 from synth.envs.tau2.judging import Deeds, facts_of, note_call, note_words
 from synth.envs.tau2.package import CLOSE, called, domain
@@ -27,10 +34,8 @@ from synth.schemas import (
     Source,
     Task,
     ToolCall,
-    ToolSchema,
     Trajectory,
     content_hash,
-    valid_text,
 )
 
 GREETING = "Hi! How can I help you today?"
@@ -42,14 +47,11 @@ SOLO = (
 OVER = "The ticket is closed; nothing more can be done."
 USE_TOOLS = f"Nobody hears you. Act through the tools; `{CLOSE}` closes the ticket."
 SILENT = "Say something, or use a tool."
-DONE_TOOL: ToolSchema = {
-    "type": "function",
-    "function": {
-        "name": CLOSE,
-        "description": "Close the ticket: everything that was asked for is done.",
-        "parameters": {"type": "object", "properties": {}, "required": []},
-    },
-}
+DONE_TOOL = tool_schema(
+    CLOSE,
+    "Close the ticket: everything that was asked for is done.",
+    {"type": "object", "properties": {}, "required": []},
+)
 LONGEST = 20_000
 """Characters of a call's arguments."""
 MOST_SAID = 1900
@@ -103,8 +105,7 @@ class Tau2Env:
 
     def _answer(self, call: ToolCall) -> Observation:
         said, error = self._done(call)
-        name = valid_text(call.name)
-        return Observation(valid_text(said), Source.TOOL, call.call_id, name, error)
+        return answer(call, said, failed=error)
 
     def _done(self, call: ToolCall) -> tuple[str, bool]:
         if self._over:
@@ -123,14 +124,14 @@ class Tau2Env:
         why = self._domain.refused(call.name, given)
         if why is not None:
             return f"Error: {why}", True
-        made, answer = called(self._env, call.name, given)
+        made, found = called(self._env, call.name, given)
         if self._wanted is not None:
-            note_call(self._wanted, self._deeds, made, answer)
+            note_call(self._wanted, self._deeds, made, found)
         gold = self._gold()
         if gold is not None and (gold.name, gold.parsed()) == (call.name, given):
-            self._golden += not answer.error
-        said = answer.content or ""
-        return (readable(said, MOST_SAID) if answer.error else said), bool(answer.error)
+            self._golden += not found.error
+        said = found.content or ""
+        return (readable(said, MOST_SAID) if found.error else said), bool(found.error)
 
     async def check(self) -> CheckResult:
         """The benchmark's own evaluation; without a task nothing passes."""

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from synth.envs.data_file import data_file
+from synth.envs.episode import call_turn, tool_schema
 from synth.envs.storefront.tools.schemas import Checker, compiled
-from synth.schemas import AgentTurn, ToolCall, ToolSchema, canonical_json
+from synth.schemas import AgentTurn, ToolCall, ToolSchema
 
 
 class Command(NamedTuple):
@@ -30,13 +31,7 @@ def _schema(name: str, tool: Mapping[str, Any]) -> ToolSchema:
         "additionalProperties": False,
     }
 
-    named = {
-        "name": name,
-        "description": tool["description"],
-        "parameters": parameters,
-    }
-
-    return {"type": "function", "function": named}
+    return tool_schema(name, tool["description"], parameters)
 
 
 TOOLS: tuple[ToolSchema, ...] = tuple(_schema(name, tool) for name, tool in _TOOLS.items())
@@ -81,8 +76,7 @@ def _plain(name: str) -> str:
 def as_turn(command: Command, number: int) -> AgentTurn:
     """A turn that gives one command."""
     names = _TOOLS[command.tool]["properties"]
-    made = canonical_json(dict(zip(names, command.arguments, strict=True))).decode()
-    return AgentTurn(tool_calls=(ToolCall.received(f"call_{number}", command.tool, made),))
+    return call_turn(number, command.tool, dict(zip(names, command.arguments, strict=True)))
 
 
 def typed(command: Command) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from synth.envs.echo_check import judged, state_verdicts
-from synth.envs.episode import fits, profile_of
+from synth.envs.episode import answer, fits, profile_of
 from synth.envs.textworld.commands import (
     TOOLS,
     WITHOUT_EFFECT,
@@ -45,7 +45,6 @@ from synth.schemas import (
     ToolCall,
     Trajectory,
     content_hash,
-    valid_text,
 )
 
 SYSTEM_PROMPT = (
@@ -131,12 +130,7 @@ class TextWorldEnv:
         """
         room = self._sit_down(task).interpreter.opening
         said = Observation(f"{task.goal if task else EXPLORE}\n\n{room}", Source.USER)
-        return Opening(
-            SYSTEM_PROMPT,
-            TOOLS,
-            (said,),
-            self._state_key(),
-        )
+        return Opening(SYSTEM_PROMPT, TOOLS, (said,), self._state_key())
 
     async def step(self, turn: AgentTurn) -> Response:
         """Does the turn's calls in their order, up to the end of the game, or of what a derived
@@ -277,31 +271,19 @@ class TextWorldEnv:
     def _answer(self, call: ToolCall) -> Observation:
         """One call's answer."""
 
-        game, name = self._live, valid_text(call.name)
+        game = self._live
         command = OVER if game.over else read_call(call)
         if isinstance(command, Command):
             sight: Any = str if command.tool == "go" else game.logic.in_sight
             known = tuple(filter(None, map(sight, command.arguments)))
             if len(known) == len(command.arguments):
                 reply = game.do(Command(command.tool, known))
-                said, failed = reply.text or "Nothing happens.", not reply.succeeded
-                return Observation(
-                    said,
-                    Source.TOOL,
-                    call.call_id,
-                    name,
-                    failed,
-                )
+                said = reply.text or "Nothing happens."
+                return answer(call, said, failed=not reply.succeeded)
 
             command = UNSEEN
 
-        return Observation(
-            command,
-            Source.TOOL,
-            call.call_id,
-            name,
-            error=True,
-        )
+        return answer(call, command, failed=True)
 
     def _state_key(self) -> str:
         return content_hash(self._live.logic.facts())

@@ -10,6 +10,7 @@ from inspect import signature
 from typing import Any
 
 from synth.boundary import guard
+from synth.envs.episode import call_of
 from synth.envs.tool_env.kit import ToolEnv, opened
 from synth.envs.tool_env.live import LiveToolEnv
 from synth.envs.tool_env.signature import ToolError, ToolSignature
@@ -21,9 +22,7 @@ from synth.schemas import (
     EnvSpec,
     Scalar,
     Task,
-    ToolCall,
     ToolSchema,
-    canonical_json,
 )
 
 ALWAYS = frozenset({"tasks", "facts", "snapshot", "recheck"})
@@ -149,8 +148,7 @@ def _edits(tools: Mapping[str, ToolSignature], turns: tuple[AgentTurn, ...]) -> 
             for name, value in arguments.items():
                 known = tool.arguments.get(name) if tool is not None else None
                 for other in _others(value, known.schema if known is not None else {}):
-                    text = canonical_json(arguments | {name: other}).decode()
-                    changed = ToolCall.received(call.call_id, call.name, text)
+                    changed = call_of(call.call_id, call.name, arguments | {name: other})
                     yield "changed_argument", edited(turns, {(at, place): changed})
 
         if turn.tool_calls and at + 1 < len(turns) and turns[at + 1].tool_calls:

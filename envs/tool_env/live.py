@@ -14,6 +14,7 @@ import msgspec
 
 from synth.envs.echo_check import judged
 from synth.envs.episode import (
+    answer,
     call_turn,
     done_again,
     fits,
@@ -211,27 +212,13 @@ class LiveToolEnv:
     def _called(self, call: ToolCall) -> Observation:
         """One call's answer; whatever else than `ToolError` a tool raises is a fault of its own."""
 
-        name = valid_text(call.name)
         try:
-            said = valid_text(self._done_by(call))
+            return answer(call, self._done_by(call))
         except ToolError as error:
             # a tool may have changed something before it refused
             self._put(self._blob)
             why = readable(str(error)).strip() or "This cannot be done."
-            return Observation(
-                why,
-                Source.TOOL,
-                call.call_id,
-                name,
-                error=True,
-            )
-
-        return Observation(
-            said,
-            Source.TOOL,
-            call.call_id,
-            name,
-        )
+            return answer(call, why, failed=True)
 
     def _done_by(self, call: ToolCall) -> str:
         """What a tool says once it has done what is called.

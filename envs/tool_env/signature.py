@@ -28,6 +28,7 @@ from pydantic import (
     ValidationError,
 )
 
+from synth.envs.episode import tool_schema
 from synth.schemas import ConfigError, ToolCall, ToolSchema, valid_text
 
 LONGEST_ERROR = 500
@@ -75,13 +76,8 @@ class ToolSignature:
             "properties": {name: argument.schema for name, argument in self.arguments.items()},
             "required": [name for name, argument in self.arguments.items() if argument.required],
         }
-        function = {
-            "name": self.name,
-            "description": self.description,
-            "parameters": parameters,
-        }
 
-        return {"type": "function", "function": function}
+        return tool_schema(self.name, self.description, parameters)
 
     def parsed(self, call: ToolCall) -> dict[str, Any]:
         """The arguments of a call, each of its declared type; those left out are left to the

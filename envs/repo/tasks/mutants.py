@@ -1,11 +1,12 @@
 """A solved episode done otherwise: nearly right, or right in another way."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
+from synth.envs.episode import call_of
 from synth.envs.repo.repair.acts import LONGEST_COMMAND, written
 from synth.envs.repo.repair.slips import slips
 from synth.envs.transcript import Transcript, edited
-from synth.schemas import AgentTurn, Task, ToolCall, canonical_json
+from synth.schemas import AgentTurn, Task, ToolCall
 
 Edited = Iterator[tuple[str, Sequence[AgentTurn]]]
 Place = tuple[int, int]
@@ -41,18 +42,13 @@ def otherwise(task: Task, solved: Transcript) -> Edited:
         path, old, new = (call.parsed()[name] for name in ("path", "old", "new"))
         command = _SCRIPT.format(path=path, old=old, new=new)
         if old and len(command) < LONGEST_COMMAND:
-            made = _call(call, "bash", {"command": command})
+            made = call_of(call.call_id, "bash", {"command": command})
             yield "by a command", edited(solved.actions, {place: made})
 
-        note = _call(call, *written("notes.txt", "What was wrong, and where.\n"), end="_note")
+        tool, arguments = written("notes.txt", "What was wrong, and where.\n")
+        note = call_of(f"{call.call_id}_note", tool, arguments)
         turn = AgentTurn(tool_calls=(note,))
         yield "with a note", [*solved.actions[: place[0]], turn, *solved.actions[place[0] :]]
-
-
-def _call(like: ToolCall, tool: str, arguments: Mapping[str, str], *, end: str = "") -> ToolCall:
-    """Another call in the place of one, or beside it."""
-    text = canonical_json(arguments).decode()
-    return ToolCall.received(f"{like.call_id}{end}", tool, text)
 
 
 def _replacements(solved: Transcript) -> Iterator[tuple[Place, ToolCall]]:
@@ -79,5 +75,5 @@ def _half(old: str, new: str) -> str:
 
 def _with(solved: Transcript, place: Place, call: ToolCall, **changed: str) -> Sequence[AgentTurn]:
     """The turns with other arguments in one call."""
-    made = _call(call, call.name, call.parsed() | changed)
+    made = call_of(call.call_id, call.name, call.parsed() | changed)
     return edited(solved.actions, {place: made})

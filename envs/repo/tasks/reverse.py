@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 from synth.envs.data_file import data_file
+from synth.envs.episode import instructions
 from synth.envs.repo.checking import name_of
 from synth.envs.repo.repair import acts
 from synth.envs.repo.repair.acts import Act
@@ -92,7 +93,7 @@ def goal_of(place: TaskTree, pinned: Mapping[str, object], window: Window) -> Dr
 
     return Draft(
         goal=goal,
-        low_level=tuple(f"Call {call.name} with {call.arguments}." for call in calls),
+        low_level=instructions(window),
         structure=f"{place.library.name}: {'; '.join(sorted(mended))}",
         script={"task": place.task.id, "wanted": _mended(place, calls)},
         env_config=dict(pinned),
