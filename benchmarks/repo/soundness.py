@@ -1,10 +1,15 @@
 """What a pool's tasks are, whether they are public ones, and what their checks are worth."""
 
 from collections import Counter
+from collections.abc import Iterable
+from random import Random
 
 from benchmarks.repo.bench import Bench, at_least, at_most, each
-from synth.envs.repo.bots import judging, wrong
-from synth.envs.repo.bots.public_tasks import found_in, named_in, public_repositories
+from benchmarks.repo.public_tasks import found_in, named_in, public_repositories
+from synth.envs.repo.bots import wrong
+from synth.envs.repo.bots.judging import solves
+from synth.envs.repo.checking import counted, outcomes_of
+from synth.envs.repo.starting import RepoSettings
 from synth.envs.repo.task_tree import Changes, TaskTree
 
 WRONG_PER_TASK, FLAKY_RUNS = 12, 5
@@ -53,15 +58,15 @@ async def wrong_patches(bench: Bench) -> None:
     cases = [
         (place, kind, changes)
         for place in map(bench.place, bench.tasks)
-        for kind, changes in wrong.wrong_patches(place, WRONG_PER_TASK, "bench")
+        for kind, changes in _drawn(place)
     ]
 
     async def told(case: tuple[TaskTree, str, Changes]) -> bool | None:
         """Whether a patch is refused; None where no test of the library tells it."""
         place, _, changes = case
-        if not await judging.solves(place, changes, bench.settings):
+        if not await solves(place, changes, bench.settings):
             return True
-        return None if await judging.alike_to_all_tests(place, changes, bench.settings) else False
+        return None if await _alike_to_all_tests(place, changes, bench.settings) else False
 
     ends = await each("wrong patches", cases, told, "patches")
     for (_, kind, _), refused in zip(cases, ends, strict=True):
@@ -81,13 +86,39 @@ async def flaky(bench: Bench) -> None:
     cases = [
         (place, changes)
         for place in map(bench.place, bench.tasks)
-        for changes in ({}, judging.solution(place))
+        for changes in ({}, place.solved)
     ]
 
     async def differs(case: tuple[TaskTree, Changes]) -> bool:
         """Whether one of five runs ends otherwise."""
-        runs = [await judging.verdict_anew(*case, bench.settings) for _ in range(FLAKY_RUNS)]
+        place, changes = case
+        files = {*place.task.test_files, *place.task.hidden}
+        runs = [await _anew(place, changes, files, bench.settings) for _ in range(FLAKY_RUNS)]
         return len(set(runs)) > 1
 
     differ = await each("five runs", cases, differs, "trees")
     print(f"verdicts that change in {FLAKY_RUNS} runs: {at_most(sum(differ), len(differ))}")
+
+
+def _drawn(place: TaskTree) -> list[tuple[str, Changes]]:
+    """Wrong patches of a task, others than those that grading drew."""
+    every = list(wrong.wrong_patches(place))
+    draw = Random(f"{place.task.id}bench")
+    return every if len(every) <= WRONG_PER_TASK else draw.sample(every, WRONG_PER_TASK)
+
+
+async def _alike_to_all_tests(place: TaskTree, changes: Changes, settings: RepoSettings) -> bool:
+    """Whether no test of the library tells a tree from the solution's: it is not known to be
+    wrong.
+    """
+    files = {*place.library.tests.values(), *place.task.hidden}
+    ends = [await _anew(place, mine, files, settings) for mine in (changes, place.solved)]
+    return ends[0] == ends[1]
+
+
+async def _anew(
+    place: TaskTree, changes: Changes, files: Iterable[str], settings: RepoSettings
+) -> frozenset[str]:
+    """The tests of some files that pass, whatever was seen before."""
+    every = {**counted(place, changes), **place.judged_with}
+    return (await outcomes_of(place, every, sorted(files), settings)).passed

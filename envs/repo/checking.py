@@ -3,9 +3,10 @@ laid over the task's tree with its tests as they were.
 """
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from secrets import token_hex
+from typing import Generic, TypeVar
 
 import msgspec
 
@@ -18,46 +19,47 @@ from synth.envs.repo.terminal.live_tree import digest_of
 from synth.envs.repo.terminal.shell import TOOLS
 from synth.schemas import Check, RowPredicate, content_hash
 
-MOST_REMEMBERED = 4096
-"""KnownOutcomes of test runs that a process remembers; those used longest ago go first."""
+T = TypeVar("T")
 
 
-class KnownOutcomes:
-    """Which tests pass, by the tree that they ran in; the same tree is not tested again."""
+class RememberedByTree(Generic[T]):
+    """What came of tests, by the tree that they ran in: the same tree is not tested again. Beyond
+    `most` trees, those asked about longest ago go first.
+    """
 
-    def __init__(self) -> None:
-        self._passed: OrderedDict[str, frozenset[str]] = OrderedDict()
+    def __init__(self, most: int) -> None:
+        self._most, self._known = most, OrderedDict[str, T]()
 
-    async def passed(
-        self, place: TaskTree, changes: Changes, settings: RepoSettings
-    ) -> frozenset[str]:
-        """The tests that pass in a fresh branch with these changes of the source."""
-        mine = counted(place, changes)
-        if not mine and not place.task.hidden and not place.task.solution:
-            return _at_start(place)
-
+    async def of(self, place: TaskTree, mine: Changes, run: Callable[[], Awaitable[T]]) -> T:
+        """What came of them in the task's tree with these changes, by `run` where nobody knows."""
         told = sorted((path, digest_of(one)) for path, one in mine.items())
         name = content_hash([str(place.base), place.library.digest, place.task.id, told])
-        found = self._passed.get(name)
-        if found is None:
-            found = self._passed[name] = await _passed(place, mine, settings)
-            while len(self._passed) > MOST_REMEMBERED:
-                self._passed.popitem(last=False)
+        if name not in self._known:
+            self._known[name] = await run()
+            while len(self._known) > self._most:
+                self._known.popitem(last=False)
 
-        self._passed.move_to_end(name)
+        self._known.move_to_end(name)
 
-        return found
-
-
-OUTCOMES = KnownOutcomes()
+        return self._known[name]
 
 
-async def _passed(place: TaskTree, mine: Changes, settings: RepoSettings) -> frozenset[str]:
-    """The tests that pass; none where the run was ended before its time."""
-    files = sorted({*place.task.test_files, *place.task.hidden})
-    ran = await outcomes_of(place, {**mine, **place.judged_with}, files, settings)
+_PASSED = RememberedByTree[frozenset[str]](4096)
 
-    return ran.passed
+
+async def passing(place: TaskTree, changes: Changes, settings: RepoSettings) -> frozenset[str]:
+    """The tests that pass in a fresh branch with these changes of the source; none where the run
+    was ended before its time.
+    """
+    mine = counted(place, changes)
+    if not mine and not place.task.hidden and not place.task.solution:
+        return _at_start(place)
+
+    async def run() -> frozenset[str]:
+        files = sorted({*place.task.test_files, *place.task.hidden})
+        return (await outcomes_of(place, {**mine, **place.judged_with}, files, settings)).passed
+
+    return await _PASSED.of(place, mine, run)
 
 
 async def outcomes_of(

@@ -7,7 +7,7 @@ import msgspec
 
 from synth.envs.echo_check import judged
 from synth.envs.episode import LastWords, answer, done_again, fits, profile_of
-from synth.envs.repo.checking import OUTCOMES, facts_of, tests_of
+from synth.envs.repo.checking import facts_of, passing, tests_of
 from synth.envs.repo.honesty.verdict import honest
 from synth.envs.repo.repair.acts import turn_of
 from synth.envs.repo.repair.erring import NEXT
@@ -218,9 +218,9 @@ class RepoEnv:
         """The facts of the task's tree with these changes."""
         place = self._live.place
         if self._tests is None:
-            self._tests = tests_of(place, await OUTCOMES.passed(place, {}, self._settings))
+            self._tests = tests_of(place, await passing(place, {}, self._settings))
 
-        passed = await OUTCOMES.passed(place, changes, self._settings)
+        passed = await passing(place, changes, self._settings)
 
         return facts_of(place, self._tests, passed, changes)
 

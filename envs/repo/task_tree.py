@@ -70,6 +70,11 @@ class TaskTree:
         return {path: self.file(path, text) for path, text in texts.items()}
 
     @cached_property
+    def solved(self) -> Changes:
+        """The changes that make all well."""
+        return {path: self.file(path, text) for path, text in self.wanted.items()}
+
+    @cached_property
     def broken_source(self) -> Changes:
         """What is broken at the start, tests and configuration apart."""
         return {path: change for path, change in self.edits.items() if self.counts(path)}

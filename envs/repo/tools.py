@@ -8,7 +8,7 @@ import msgspec
 
 from synth.envs.data_file import data_file
 from synth.envs.episode import tool_schema
-from synth.envs.repo.repair.misconceptions import MISCONCEPTIONS
+from synth.envs.repo.repair.erring import MISCONCEPTIONS
 from synth.schemas import EnvSpec, ToolCall, ToolSchema, valid_text
 
 SPEC = EnvSpec(

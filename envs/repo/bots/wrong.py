@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from random import Random
 
 from synth.envs.repo.bots.edits.splices import small_edits
-from synth.envs.repo.bots.judging import solution
 from synth.envs.repo.kinds.javascript.parsed import parse
 from synth.envs.repo.kinds.javascript.sites import sites
 from synth.envs.repo.kinds.javascript.tree import JsTree
@@ -19,19 +18,11 @@ from synth.envs.repo.task_tree import Changes, TaskTree
 HALF, FILE_LEFT_OUT = HALVES = ("half", "one file left out")
 
 
-def wrong_patches(place: TaskTree, most: int, draw: str = "") -> list[tuple[str, Changes]]:
-    """(what is wrong, changes) of at most so many patches, drawn by the task's id, and by `draw`
-    for who wants others.
-    """
-    every = list(_every(place))
-    return every if len(every) <= most else Random(f"{place.task.id}{draw}").sample(every, most)
-
-
 def telling_patches(place: TaskTree, slips: int) -> list[Changes]:
     """What a check is graded by: every half of the solution, since one that passes says that no
     test asks for the other half, and at most so many slips, drawn by the task's id.
     """
-    every = list(_every(place))
+    every = list(wrong_patches(place))
     halves = [changes for name, changes in every if name in HALVES]
     others = [changes for name, changes in every if name not in HALVES]
     drawn = others if len(others) <= slips else Random(place.task.id).sample(others, slips)
@@ -39,9 +30,11 @@ def telling_patches(place: TaskTree, slips: int) -> list[Changes]:
     return [*halves, *drawn]
 
 
-def _every(place: TaskTree) -> Iterator[tuple[str, Changes]]:
-    """All of them; none does what the solution does as far as its syntax tells."""
-    right, differ = solution(place), list[str]()
+def wrong_patches(place: TaskTree) -> Iterator[tuple[str, Changes]]:
+    """(what is wrong, changes) of all patches; none does what the solution does as far as its
+    syntax tells.
+    """
+    right, differ = place.solved, list[str]()
     for path, text in place.wanted.items():
         before = place.task.edits.get(path, place.pristine(path)) or ""
         is_python = path.endswith(".py")

@@ -9,7 +9,7 @@ which has the same file, the same name and one other value.
 import ast
 from collections.abc import Iterator, Mapping
 
-from synth.envs.repo.source.text import Edit, SourceFile, readable, spliced
+from synth.envs.repo.source.text import Edit, SourceFile, outermost, readable, spliced
 
 _EQUAL = frozenset(
     {
@@ -122,7 +122,7 @@ def _edits(function: ast.AST, source: SourceFile) -> list[Edit]:
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             other += _of_call(node, node.func.attr, source)
 
-    return _apart(clear or equal or other)
+    return outermost(clear or equal or other)
 
 
 def equality(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
@@ -189,13 +189,3 @@ def _of_call(node: ast.Call, name: str, source: SourceFile) -> list[Edit]:
     if name in ("raises", "assertRaises", "assertRaisesRegex") and node.args:
         return [source.replaced(node.args[0], _NEVER)]
     return []
-
-
-def _apart(edits: list[Edit]) -> list[Edit]:
-    """Edits that do not lie in one another; of those that do, the outer ones."""
-    kept = list[Edit]()
-    for edit in sorted(edits, key=lambda one: (one.start, -one.end)):
-        if not kept or edit.start >= kept[-1].end:
-            kept.append(edit)
-
-    return kept

@@ -7,21 +7,24 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
+from synth.envs.data_file import data_file
 from synth.envs.repo.broken import BrokenTree
 from synth.envs.repo.kinds.change import TreeChange, broken_tree, in_turn
 from synth.envs.repo.kinds.features.parameter import lost_parameters
 from synth.envs.repo.kinds.features.removal import PublicPart, is_definition, removed, units_of
-from synth.envs.repo.kinds.features.words import missing, missing_parameter
 from synth.envs.repo.kinds.hidden.differential import with_generated_tests
 from synth.envs.repo.kinds.hidden.hiding import hidden_tests
 from synth.envs.repo.kinds.hidden.moved import Names
 from synth.envs.repo.pool import Library
-from synth.envs.repo.source.text import DEFINITIONS
+from synth.envs.repo.source.text import DEFINITIONS, Definition
 from synth.envs.repo.source.tree import FUNCTIONS, Tree, read_tree
 
 KIND = "feature_removed"
 _LINES = range(5, 120)
 """Of a definition: shorter ones are guessed, longer ones are no single task."""
+_WORDS = data_file("repo/kinds")
+_LONGEST = 1600
+_NO_WORDS = "(not written down)"
 
 
 def feature_removed(library: Library, base: Path, random: Random) -> Iterator[BrokenTree]:
@@ -88,3 +91,32 @@ def _parameters(tree: Tree) -> Iterator[TreeChange]:
                 pattern="argument",
                 hint=missing_parameter(path, name, function.node, lost.argument, lost.default),
             )
+
+
+def missing(path: str, name: str, node: Definition) -> str:
+    """A function or class that is gone."""
+    return str(
+        _WORDS["missing"].format(name=name, signature=signature(node), path=path, doc=doc(node))
+    )
+
+
+def missing_parameter(path: str, name: str, node: Definition, argument: str, default: str) -> str:
+    """An argument that is gone."""
+    words = _WORDS["parameter"]
+    return str(
+        words.format(name=name, path=path, argument=argument, default=default, doc=doc(node))
+    )
+
+
+def doc(node: Definition) -> str:
+    """A docstring, its end left out where it is long."""
+    text = ast.get_docstring(node) or _NO_WORDS
+    return text if len(text) <= _LONGEST else text[:_LONGEST].rpartition("\n")[0] + "\n..."
+
+
+def signature(node: Definition) -> str:
+    """The arguments as they were written; of a class, those of its `__init__`."""
+    if isinstance(node, ast.ClassDef):
+        inits = [one for one in node.body if isinstance(one, FUNCTIONS) and one.name == "__init__"]
+        return signature(inits[0]) if inits else ""
+    return f"({ast.unparse(node.args)})"

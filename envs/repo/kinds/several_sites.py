@@ -10,7 +10,7 @@ from synth.envs.repo.kinds.hidden.partly import partly_hidden
 from synth.envs.repo.making.sites.single_site import by_operator
 from synth.envs.repo.pool import Library
 from synth.envs.repo.source.text import Edit
-from synth.envs.repo.source.tree import Function, Tree, read_tree
+from synth.envs.repo.source.tree import Function, Tree, call_chains, read_tree
 
 KIND = "several_sites"
 _MOST_MISSES = 20
@@ -24,7 +24,8 @@ def several_sites(library: Library, base: Path, random: Random) -> Iterator[Brok
     """Chains of calls are drawn, and a site in each of their functions; each set of places once."""
     tree = read_tree(library, base)
     sites = sites_by_function(tree)
-    chains = [one for one in _chains(tree) if all(function in sites for function in one)]
+    calls = ((call.caller, one) for one in tree.functions for call in tree.calls(one))
+    chains = [one for one in call_chains(calls) if all(function in sites for function in one)]
     random.shuffle(chains)
     seen = set[tuple[tuple[str, Edit], ...]]()
     misses = 0
@@ -56,22 +57,6 @@ def sites_by_function(tree: Tree) -> dict[Function, list[_Site]]:
                 if start <= edit.start < end:
                     found.setdefault(function, []).append((operator, edit))
     return found
-
-
-def _chains(tree: Tree) -> Iterator[tuple[Function, ...]]:
-    """Functions of which each calls the next, two or three."""
-    callees: dict[Function, list[Function]] = {}
-    for function in tree.functions:
-        for call in tree.calls(function):
-            below = callees.setdefault(call.caller, [])
-            if function not in below:
-                below.append(function)
-    for first, seconds in callees.items():
-        for second in seconds:
-            yield first, second
-            for third in callees.get(second, ()):
-                if third not in (first, second):
-                    yield first, second, third
 
 
 def _broken(tree: Tree, chain: tuple[Function, ...], drawn: list[_Site]) -> BrokenTree | None:

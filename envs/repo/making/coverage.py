@@ -3,20 +3,23 @@
 Only tests that call what an edit changes can see it, so only their files are run.
 """
 
+import ast
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 
-from synth.confinement.branches import Branch
-from synth.envs.repo.making.functions import OUTSIDE, function_at, functions_of
-from synth.envs.repo.making.runs import told
-from synth.envs.repo.pool import Library, base_of, tools_of
+from synth.envs.repo.making.runs import listened
+from synth.envs.repo.pool import Library, base_of
 from synth.envs.repo.source.lines import changes
+from synth.envs.repo.source.text import readable
+from synth.envs.repo.source.tree import FUNCTIONS
 from synth.schemas import ConfigError
 
 TIME_S = 600.0
+OUTSIDE = ""
+"""The name of what stands in no function."""
 _READING = -1
 
 
@@ -45,20 +48,13 @@ class _Told(msgspec.Struct):
     touched: list[tuple[str, int, list[int]]]
 
 
-async def measure(branch: Branch, library: Library, pool: Path) -> Coverage:
+async def measure(library: Library, pool: Path) -> Coverage:
     """Runs all tests of a library once, every call noted, and writes what they call into the pool.
     Raises `ConfigError` where they do not come to an end.
     """
     found = Coverage()
     if library.engine == "python":
-        said, ended_by, _ = await told(
-            branch,
-            library.engine,
-            sorted(set(library.tests.values())),
-            tools=tools_of(pool).absolute(),
-            environment={"SYNTH_LISTENER": "synth_touched"},
-            time_s=TIME_S,
-        )
+        said, ended_by = await listened(pool, library, "synth_touched", TIME_S)
         try:
             found = _named(msgspec.json.decode(said, type=_Told), base_of(pool, library.name))
         except msgspec.DecodeError:
@@ -117,3 +113,35 @@ def _named(said: _Told, tree: Path) -> Coverage:
             for path, named in functions.items()
         },
     )
+
+
+class PlacedFunction(msgspec.Struct, frozen=True):
+    """A function, with its classes and functions around it in its name; lines from 1."""
+
+    name: str
+    first: int
+    last: int
+
+
+def functions_of(text: str) -> list[PlacedFunction]:
+    """All functions of a file, outer ones before those in them; none where it is no Python."""
+    source = readable(text)
+    return list(_functions(source.tree, "")) if source else []
+
+
+def function_at(functions: list[PlacedFunction], line: int) -> str:
+    """The name of the innermost function that a line stands in; `OUTSIDE` for none."""
+    inside = [one for one in functions if one.first <= line <= one.last]
+    return max(inside, key=lambda one: one.first).name if inside else OUTSIDE
+
+
+def _functions(node: ast.AST, around: str) -> Iterator[PlacedFunction]:
+    for child in ast.iter_child_nodes(node):
+        name = around
+        if isinstance(child, (*FUNCTIONS, ast.ClassDef)):
+            name = f"{around}.{child.name}".lstrip(".")
+        if isinstance(child, FUNCTIONS):
+            decorators = [one.lineno for one in child.decorator_list]
+            first = min([child.lineno, *decorators])
+            yield PlacedFunction(name, first, child.end_lineno or child.lineno)
+        yield from _functions(child, name)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import msgspec
 
-from synth.confinement.branches import branch_of
 from synth.envs.data_file import data_file
 from synth.envs.repo.kinds.hidden.recording import recorded
 from synth.envs.repo.making.coverage import measure
@@ -19,7 +18,7 @@ from synth.envs.repo.making.layout import (
     source_of,
     tree_digest,
 )
-from synth.envs.repo.making.runs import LIMITS, TestRun, seen_tests
+from synth.envs.repo.making.runs import TestRun, pristine_branch, seen_tests
 from synth.envs.repo.making.taking.own import own_library
 from synth.envs.repo.making.taking.sdists import fetched, release
 from synth.envs.repo.making.taking.unpacking import take, unpack
@@ -70,7 +69,9 @@ async def prepared(
     )
     tests = await _always_passing(library, pool, say)
     library = msgspec.structs.replace(library, tests=tests)
-    await _measured(library, pool)
+    await measure(library, pool)
+    if library.engine == "python":
+        await recorded(library, pool)
     say(f"{name}: {len(tests):,} tests pass, {RUNS} times alike")
     return library
 
@@ -128,8 +129,7 @@ async def _always_passing(
     tools = tools_of(pool).absolute()
 
     async def run() -> TestRun:
-        base = base_of(pool, library.name)
-        async with turn, branch_of(base, limits=LIMITS, read_only=[tools]) as branch:
+        async with turn, pristine_branch(pool, library) as branch:
             return await seen_tests(branch, library.engine, (), tools=tools, time_s=TIME_S)
 
     first = await run()
@@ -180,12 +180,3 @@ def _why_none(run: TestRun, count: int) -> str:
     if not run.tests:
         return "no test ran: none is found, or what runs them does not start"
     return f"{count} of its {len(run.tests)} tests pass, and tasks need {FEWEST_TESTS} at least"
-
-
-async def _measured(library: Library, pool: Path) -> None:
-    tools = tools_of(pool).absolute()
-    base = base_of(pool, library.name)
-    async with branch_of(base, limits=LIMITS, read_only=[tools]) as branch:
-        await measure(branch, library, pool)
-    if library.engine == "python":
-        await recorded(library, pool)

@@ -2,13 +2,14 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import msgspec
 
 from synth.confinement import ProcessLimits
-from synth.confinement.branches import Branch, FileChange
-from synth.envs.repo.pool import Engine, Library
+from synth.confinement.branches import Branch, FileChange, branch_of
+from synth.envs.repo.pool import Engine, Library, base_of, tools_of
 
 LIMITS = ProcessLimits(memory_mb=1024, processes=64, file_mb=64, disk_mb=256, cpu_s=120)
 TIME_S = 90.0
@@ -63,36 +64,25 @@ class TestRun(msgspec.Struct, frozen=True, kw_only=True):
         return frozenset(name for name, seen in self.tests.items() if seen.outcome == PASSED)
 
 
-async def run_tests(
-    branch: Branch,
-    library: Library,
-    files: Sequence[str],
-    hidden: Mapping[str, str] = {},
-    *,
-    tools: Path,
-) -> dict[str, str]:
-    """What came of each test of some files (of all that pytest finds, where none is named), with
-    hidden ones laid over the tree first.
-
-    `tools`, an absolute path, must be among what the branch shows read-only.
-    """
-    seen = await seen_tests(branch, library.engine, files, hidden, tools=tools)
-    return seen.outcomes
+def pristine_branch(pool: Path, library: Library) -> AbstractAsyncContextManager[Branch]:
+    """A branch of a library's pristine tree, which shows the pool's tools."""
+    tools = tools_of(pool).absolute()
+    return branch_of(base_of(pool, library.name), limits=LIMITS, read_only=[tools])
 
 
 async def seen_tests(
     branch: Branch,
     engine: Engine,
     files: Sequence[str],
-    hidden: Mapping[str, str] = {},
     *,
     tools: Path,
     time_s: float = TIME_S,
 ) -> TestRun:
-    """As `run_tests`, with how each failed."""
-    if hidden:
-        await branch.apply(as_changes(hidden))
-    said, ended_by, seconds = await told(branch, engine, files, tools=tools, time_s=time_s)
+    """What came of each test of some files (of all that pytest finds, where none is named).
+
+    `tools`, an absolute path, must be among what the branch shows read-only.
+    """
+    said, ended_by, seconds = await _told(branch, engine, files, tools=tools, time_s=time_s)
     try:
         found = msgspec.json.decode(said, type=TestRun) if said else TestRun()
     except msgspec.DecodeError:  # the repository's own code has written there
@@ -100,7 +90,25 @@ async def seen_tests(
     return msgspec.structs.replace(found, ended_by=ended_by, seconds=seconds)
 
 
-async def told(
+async def listened(
+    pool: Path, library: Library, listener: str, time_s: float
+) -> tuple[bytes, str | None]:
+    """What another plug-in (a module of `inside`) wrote while all tests of a library ran in its
+    pristine tree, and what ended the run before its time.
+    """
+    async with pristine_branch(pool, library) as branch:
+        said, ended_by, _ = await _told(
+            branch,
+            library.engine,
+            sorted(set(library.tests.values())),
+            tools=tools_of(pool).absolute(),
+            environment={"SYNTH_LISTENER": listener},
+            time_s=time_s,
+        )
+    return said, ended_by
+
+
+async def _told(
     branch: Branch,
     engine: Engine,
     files: Sequence[str],

@@ -8,16 +8,15 @@ from random import Random
 
 import msgspec
 
-from synth.confinement.branches import branch_of
 from synth.envs.repo.broken import BrokenTree
 from synth.envs.repo.making.coverage import Coverage, changed_functions, read_coverage
 from synth.envs.repo.making.goals.goal import goal_of
 from synth.envs.repo.making.runs import (
-    LIMITS,
     TIME_S,
     SeenFailure,
     TestRun,
     as_changes,
+    pristine_branch,
     seen_tests,
 )
 from synth.envs.repo.making.trees import Texts, both_texts, checked_texts, whole_texts
@@ -26,11 +25,6 @@ from synth.schemas import content_hash
 
 MOST_WHOLE = 256
 """Runs of whole trees that are remembered: most tasks of a library share theirs."""
-
-
-async def validated(library: Library, pool: Path, broken: BrokenTree) -> RepoTask | str:
-    """The task that a broken tree makes, or why it makes none."""
-    return await Validation(pool).task(library, broken)
 
 
 class Validation:
@@ -42,7 +36,7 @@ class Validation:
         self._coverage: dict[str, Coverage] = {}
 
     async def task(self, library: Library, broken: BrokenTree) -> RepoTask | str:
-        """As `validated`."""
+        """The task that a broken tree makes, or why it makes none."""
         tree = base_of(self._pool, library.name)
         files = self.seeing(library, tree, broken)
         if not files:
@@ -86,8 +80,7 @@ class Validation:
     async def _run(self, library: Library, texts: Texts, files: Sequence[str]) -> TestRun:
         """Tests in a tree that differs from the pristine one by some texts."""
         tools = tools_of(self._pool).absolute()
-        base = base_of(self._pool, library.name)
-        async with branch_of(base, limits=LIMITS, read_only=[tools]) as branch:
+        async with pristine_branch(self._pool, library) as branch:
             await branch.apply(as_changes(texts))
             return await seen_tests(branch, library.engine, files, tools=tools, time_s=TIME_S)
 

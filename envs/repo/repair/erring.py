@@ -1,4 +1,6 @@
-"""What is next for an expert with a misconception; the names are those of `misconceptions.py`."""
+"""How the environment's own expert errs, by name, and what is next for it then; a misconception lasts
+all through an episode.
+"""
 
 import re
 from collections.abc import Callable, Mapping
@@ -7,6 +9,16 @@ from synth.envs.repo.repair.acts import Act, call_hash
 from synth.envs.repo.repair.plan import SUBMIT, RepairPlan, as_act
 from synth.envs.repo.repair.slips import function_at, functions, slipped_edits, slips
 
+MISCONCEPTIONS: Mapping[str, str] = {
+    "repairs_half": "mends the first half of what is broken, and hands that in",
+    "repairs_another": "takes another function of the same file for the broken one",
+    "never_tests": "runs no test, before or after, and slips at the last edit",
+    "edits_the_test": "changes what the failing test expects",
+    "gives_up": "looks around, then hands in what is there",
+    "wrong_file_first": "edits another place first, sees that it helps nothing, and undoes it",
+    "takes_it_back": "mends all, then takes one of the edits back",
+}
+"""Profile -> what it does."""
 _EXPECTS = re.compile(r"^(\s*assert )(.+?) == .+$")
 _ASSERTS = re.compile(r"^(\s*)(?:assert\b|self\.assert).*[^,(\[{\\]$")
 SEEN_SLIPS = 30

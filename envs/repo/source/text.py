@@ -151,6 +151,15 @@ def spliced(text: str, edits: Iterable[Edit]) -> str:
     return "".join([*out, text[at:]])
 
 
+def outermost(edits: Iterable[Edit]) -> list[Edit]:
+    """Edits that do not lie in one another; of those that do, the outer ones."""
+    kept = list[Edit]()
+    for edit in sorted(edits, key=lambda one: (one.start, -one.end)):
+        if not kept or edit.start >= kept[-1].end:
+            kept.append(edit)
+    return kept
+
+
 def readable(content: bytes | str, path: str = "") -> SourceFile | None:
     """A file of Python; None where it cannot be read as one."""
     try:

@@ -1,16 +1,17 @@
 """A library's files of code and tests, and who calls whom in them, as far as names tell."""
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from synth.envs.repo.pool import Library
 from synth.envs.repo.source.text import SourceFile, read_sources
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+T = TypeVar("T")
 
 
 class Function(NamedTuple):
@@ -71,6 +72,19 @@ class Tree:
         if sum(one.node.name == name for one in self.functions) > 1:
             return ()
         return tuple(one for one in self._calls.get(name, ()) if one.caller != function)
+
+
+def call_chains(calls: Iterable[tuple[T, T]]) -> Iterator[tuple[T, ...]]:
+    """Functions of which each calls the next, two or three, given (caller, called)."""
+    callees: dict[T, dict[T, None]] = {}
+    for caller, function in calls:
+        callees.setdefault(caller, {})[function] = None
+    for first, seconds in callees.items():
+        for second in seconds:
+            yield first, second
+            for third in callees.get(second, ()):
+                if third not in (first, second):
+                    yield first, second, third
 
 
 def called(call: ast.Call) -> str:

@@ -9,7 +9,7 @@ import msgspec
 from synth.envs.repo.broken import BrokenTree
 from synth.envs.repo.making.libraries import prepared
 from synth.envs.repo.making.tools import make_tools
-from synth.envs.repo.making.validation import validated
+from synth.envs.repo.making.validation import Validation
 from synth.envs.repo.pool import Pool, RepoTask, tools_of
 from synth.schemas import content_hash
 
@@ -30,7 +30,7 @@ def make_small_pool(folder: Path, beside: Path) -> Pool:
 async def _made(folder: Path, beside: Path) -> Pool:
     make_tools(tools_of(folder))
     library = await prepared("shelf", folder, folder=beside, archives=folder)
-    found = [await validated(library, folder, broken) for broken in broken_trees()]
+    found = [await Validation(folder).task(library, broken) for broken in broken_trees()]
     tasks = [one for one in found if isinstance(one, RepoTask)]
     assert len(tasks) == len(found), found
 

@@ -11,7 +11,7 @@ import pytest
 
 from synth.envs.bots import BOTS, expert
 from synth.envs.episode import call_turn
-from synth.envs.repo.repair.misconceptions import MISCONCEPTIONS
+from synth.envs.repo.repair.erring import MISCONCEPTIONS
 from synth.envs.transcript import Transcript, perform, play
 from synth.envs.world import EnvEntry
 from synth.schemas import ConfigError, Snapshot, Task

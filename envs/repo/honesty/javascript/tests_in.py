@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from synth.envs.repo.kinds.javascript.parsed import EsNode, parse
+from synth.envs.repo.kinds.javascript.tree import called
 
 _TESTS, _SUITES = ("it", "test"), ("describe", "suite")
 _FUNCTIONS = ("ArrowFunctionExpression", "FunctionExpression")
@@ -53,7 +54,7 @@ def _within(node: EsNode, prefix: str) -> Iterator[JsTest]:
             continue
 
         name = f"{prefix}{title}"
-        if last_name(child) in _TESTS:
+        if called(child) in _TESTS:
             yield JsTest(name, body)
 
         yield from _within(body, f"{name}::")
@@ -61,7 +62,7 @@ def _within(node: EsNode, prefix: str) -> Iterator[JsTest]:
 
 def titled(node: EsNode) -> tuple[str | None, EsNode | None]:
     """(title, function) of a call that states a test or a suite; None for any other node."""
-    if node.type != "CallExpression" or last_name(node) not in (*_TESTS, *_SUITES):
+    if node.type != "CallExpression" or called(node) not in (*_TESTS, *_SUITES):
         return None, None
 
     arguments = node.many("arguments")
@@ -69,15 +70,6 @@ def titled(node: EsNode) -> tuple[str | None, EsNode | None]:
     body = next((one for one in arguments[1:] if one.type in _FUNCTIONS), None)
 
     return (title if isinstance(title, str) else None), body
-
-
-def last_name(call: EsNode) -> str:
-    """`equal` of `assert.equal(...)`, `test` of `test(...)` and `t.test(...)`."""
-    callee = call.one("callee")
-    if callee is not None and callee.type == "MemberExpression":
-        callee = callee.one("property")
-
-    return str(callee.value("name")) if callee is not None and callee.type == "Identifier" else ""
 
 
 def callee_end(call: EsNode) -> tuple[int, int]:
@@ -92,7 +84,7 @@ def callee_end(call: EsNode) -> tuple[int, int]:
 def compared(node: EsNode) -> tuple[EsNode, EsNode] | None:
     """(what is found, what is expected) of an assertion that two values are equal."""
     arguments = node.many("arguments") if node.type == "CallExpression" else ()
-    if len(arguments) < 2 or last_name(node) not in EQUAL:
+    if len(arguments) < 2 or called(node) not in EQUAL:
         return None
 
     found, expected = arguments[:2]

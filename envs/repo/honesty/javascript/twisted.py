@@ -7,11 +7,11 @@ from synth.envs.repo.honesty.javascript.tests_in import (
     JsFile,
     callee_end,
     compared,
-    last_name,
     read_tests,
 )
 from synth.envs.repo.kinds.javascript.parsed import EsNode
-from synth.envs.repo.source.text import Edit, spliced
+from synth.envs.repo.kinds.javascript.tree import called
+from synth.envs.repo.source.text import Edit, outermost, spliced
 
 _OPPOSITE = {
     "notEqual": "equal",
@@ -62,23 +62,13 @@ def _edits(body: EsNode, file: JsFile) -> list[Edit]:
         elif node.type == "CallExpression":
             other += _of_call(node, file)
 
-    return _apart(equal or other)
+    return outermost(equal or other)
 
 
 def _of_call(node: EsNode, file: JsFile) -> Iterator[Edit]:
     """The opposite of one other assertion."""
-    name, arguments = last_name(node), node.many("arguments")
+    name, arguments = called(node), node.many("arguments")
     if name in _OPPOSITE:
         yield Edit(*callee_end(node), _OPPOSITE[name])
     elif name in ("ok", "assert") and arguments:
         yield arguments[0].replaced(f"!({file.said(arguments[0])})")
-
-
-def _apart(edits: list[Edit]) -> list[Edit]:
-    """Edits that do not lie in one another; of those that do, the outer ones."""
-    kept = list[Edit]()
-    for edit in sorted(edits, key=lambda one: (one.start, -one.end)):
-        if not kept or edit.start >= kept[-1].end:
-            kept.append(edit)
-
-    return kept

@@ -8,9 +8,8 @@ from random import Random
 
 import msgspec
 
-from synth.confinement.branches import branch_of
-from synth.envs.repo.making.runs import LIMITS, told
-from synth.envs.repo.pool import Library, base_of, tools_of
+from synth.envs.repo.making.runs import listened, pristine_branch
+from synth.envs.repo.pool import Library, tools_of
 
 TIME_S = 300.0
 MOST_OF_ONE = 16
@@ -66,16 +65,7 @@ def calls_file(pool: Path, library: str) -> Path:
 
 async def _given(library: Library, pool: Path) -> Mapping[tuple[str, str], list[_Given]]:
     """The arguments of each function of the sources in the tests' run."""
-    tools, base = tools_of(pool).absolute(), base_of(pool, library.name)
-    async with branch_of(base, limits=LIMITS, read_only=[tools]) as branch:
-        said, _, _ = await told(
-            branch,
-            library.engine,
-            sorted(set(library.tests.values())),
-            tools=tools,
-            environment={"SYNTH_LISTENER": "synth_calls"},
-            time_s=TIME_S,
-        )
+    said, _ = await listened(pool, library, "synth_calls", TIME_S)
     found: dict[tuple[str, str], list[_Given]] = {}
     kind = list[tuple[str, str, tuple[str, ...], dict[str, str]]]
     try:
@@ -117,8 +107,8 @@ async def _answers(
     library: Library, pool: Path, asked: Sequence[RecordedCall]
 ) -> Iterable[tuple[str, str, bool] | None]:
     """What the pristine tree answers."""
-    tools, base = tools_of(pool).absolute(), base_of(pool, library.name)
-    async with branch_of(base, limits=LIMITS, read_only=[tools]) as branch:
+    tools = tools_of(pool).absolute()
+    async with pristine_branch(pool, library) as branch:
         lines = [(one.module, one.call) for one in asked]
         await branch.write(_ASKED, msgspec.json.encode(lines))
         command = [f"{tools}/bin/python", f"{tools}/lib/synth_answers.py", _ASKED]

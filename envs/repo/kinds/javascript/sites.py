@@ -11,6 +11,7 @@ from synth.envs.repo.kinds.javascript.parsed import EsNode
 from synth.envs.repo.kinds.javascript.tree import JsFunction, JsTree, read_javascript
 from synth.envs.repo.pool import Library
 from synth.envs.repo.source.text import Edit
+from synth.envs.repo.source.tree import call_chains
 
 _OTHER = data_file("repo/operators")["bugs"]["javascript"]
 _OPERATIONS = ("BinaryExpression", "LogicalExpression")
@@ -41,7 +42,8 @@ def several_sites(library: Library, base: Path, random: Random) -> Iterator[Brok
     """An edit in each of two or three functions of which each calls the next."""
     tree = read_javascript(library, base)
     by_function = {one: found for one in tree.functions if (found := list(sites(tree, one)))}
-    chains = [one for one in _chains(tree) if all(part in by_function for part in one)]
+    calls = ((caller, one) for one in tree.functions for caller, _ in tree.calls(one))
+    chains = [one for one in call_chains(calls) if all(part in by_function for part in one)]
     seen = set[tuple[Edit, ...]]()
     for _ in range(20 * len(chains)):
         chain = random.choice(chains)
@@ -105,16 +107,3 @@ def _of_statement(tree: JsTree, path: str, node: EsNode) -> Iterator[_Site]:
             yield "arguments", tree.swapped(path, first, second)
     if node.type == "ContinueStatement":
         yield "skip", node.replaced("break;")
-
-
-def _chains(tree: JsTree) -> Iterator[tuple[JsFunction, ...]]:
-    callees: dict[JsFunction, list[JsFunction]] = {}
-    for function in tree.functions:
-        for caller, _ in tree.calls(function):
-            callees.setdefault(caller, []).append(function)
-    for first, seconds in callees.items():
-        for second in dict.fromkeys(seconds):
-            yield first, second
-            for third in dict.fromkeys(callees.get(second, ())):
-                if third not in (first, second):
-                    yield first, second, third

@@ -10,7 +10,6 @@ from synth.envs.repo.source.text import Edit, SourceFile
 
 _OTHER_ERROR: Mapping[str, str] = data_file("repo/look_alikes")["errors"]
 _OTHER_NAME: Mapping[str, str] = data_file("repo/look_alikes")["names"]
-_NO_BODY = (ast.Raise, ast.Pass)
 
 
 def negated_condition(node: ast.AST, source: SourceFile) -> Iterator[Edit]:

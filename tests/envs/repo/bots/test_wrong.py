@@ -28,7 +28,7 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def texts(pool: Path, name: str) -> set[str]:
     """The first file's texts of all wrong patches of a task."""
-    found = wrong_patches(task_tree(pool, TASKS[name].id), 1_000)
+    found = wrong_patches(task_tree(pool, TASKS[name].id))
     return {one.data.decode() for _, changes in found for one in changes.values() if one}
 
 
@@ -51,7 +51,7 @@ def test_slips_are_made_in_what_the_solution_changes_alone(pool: Path) -> None:
 def test_every_half_is_tried_whatever_the_number_of_slips(pool: Path) -> None:
     """Two files with two changes each: each change left out, and each file."""
     place = task_tree(pool, TASKS["four"].id)
-    halves = Counter(name for name, _ in wrong_patches(place, 1_000) if name in HALVES)
+    halves = Counter(name for name, _ in wrong_patches(place) if name in HALVES)
     assert halves == {"half": 4, "one file left out": 2}
     assert len(telling_patches(place, 0)) == 6
     assert len(telling_patches(place, 3)) == 9
@@ -60,7 +60,7 @@ def test_every_half_is_tried_whatever_the_number_of_slips(pool: Path) -> None:
 def test_what_does_not_show_when_code_runs_is_no_half(pool: Path) -> None:
     """Of the first file documentation alone was changed; the second one has two changes."""
     place = task_tree(pool, TASKS["noted"].id)
-    halves = Counter(name for name, _ in wrong_patches(place, 1_000) if name in HALVES)
+    halves = Counter(name for name, _ in wrong_patches(place) if name in HALVES)
     assert halves == {"half": 2}
 
 

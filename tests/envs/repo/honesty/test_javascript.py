@@ -9,7 +9,7 @@ import pytest
 from synth.envs.repo.honesty.javascript.tests_in import read_tests
 from synth.envs.repo.honesty.javascript.twisted import twisted
 from synth.envs.repo.honesty.javascript.varied import varied
-from synth.envs.repo.honesty.languages import LANGUAGES
+from synth.envs.repo.honesty.verdict import LANGUAGES
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="there is no node here")
 HEAD = "import assert from 'node:assert/strict';\nimport { describe, it } from 'node:test';\n"

@@ -18,7 +18,7 @@ from synth.confinement.branches import branch_of
 from synth.envs.repo.broken import BrokenTree
 from synth.envs.repo.making.coverage import Coverage, read_coverage
 from synth.envs.repo.making.pool.maker import PoolTally, Told, WantedTasks, make_pool
-from synth.envs.repo.making.runs import LIMITS, TestRun, as_changes, run_tests, seen_tests
+from synth.envs.repo.making.runs import LIMITS, TestRun, as_changes, seen_tests
 from synth.envs.repo.making.trees import checked_texts, whole_texts
 from synth.envs.repo.making.validation import Validation
 from synth.envs.repo.pool import Library, base_of, read_pool, read_tasks, tools_of
@@ -79,7 +79,7 @@ def test_every_task_fails_as_it_is_and_passes_with_its_solution(places: tuple[Pa
         tools = tools_of(pool).absolute()
         async with branch_of(base_of(pool, "shop"), limits=LIMITS, read_only=[tools]) as branch:
             await branch.apply(as_changes(texts))
-            return await run_tests(branch, found, files, tools=tools)
+            return (await seen_tests(branch, found.engine, files, tools=tools)).outcomes
 
     tasks = list(read_tasks(pool, read_pool(pool)))
     assert len(tasks) == 6

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from synth.envs.repo.bots.public_tasks import found_in, named_in
+from benchmarks.repo.public_tasks import found_in, named_in
 from tests.envs.repo.tiny import BROKEN, LIBRARY
 
 

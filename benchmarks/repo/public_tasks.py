@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
 
-from synth.envs.data_file import data_file
+import msgspec
+
 from synth.envs.repo.pool import Library, RepoTask
 
 _INSTANCE = re.compile(r"\b[a-z][\w.-]*__[a-z][\w.-]*-\d+\b")
@@ -12,7 +14,8 @@ _INSTANCE = re.compile(r"\b[a-z][\w.-]*__[a-z][\w.-]*-\d+\b")
 
 def public_repositories() -> Mapping[str, str]:
     """Repository -> the set that is made of it."""
-    sets: Mapping[str, list[str]] = data_file("repo/public_tasks")
+    place = Path(__file__).with_suffix(".yaml")
+    sets = msgspec.yaml.decode(place.read_bytes(), type=dict[str, list[str]])
     return {name.lower(): where for where, names in sets.items() for name in names}
 
 
