@@ -77,6 +77,13 @@ async def perform(
     return Transcript(opening, tuple(actions), tuple(responses), await env.check())
 
 
+async def taken_to(env: Env, task: Task | None, actions: Sequence[AgentTurn]) -> None:
+    """Takes an instance from the start to where these actions lead."""
+    await env.reset(task)
+    for action in actions:
+        await env.step(action)
+
+
 def turn_of(index: int, action: AgentTurn, response: Response) -> Turn:
     """What was done and answered, as a ledger holds it."""
     seen = response.observations

@@ -25,11 +25,12 @@ from synth.envs.transcript import (
     Transcript,
     why_failed,
 )
-from synth.schemas import AgentTurn, Response
+from synth.schemas import AgentTurn, CheckResult, Response
 
 SEEDS = 5
 ORDER_RULES = "process"
 """The part of a check that judges order: it may refuse a reordering that the state permits."""
+ACCEPTED, RULED_OUT, REJECTED = "accepted", "ruled out", "rejected"
 _WORD = re.compile(r"\w[\w.@-]*\w|\w")
 _NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?")
 _THOUSANDS = re.compile(r"(?<=[0-9]),(?=[0-9]{3}(?![0-9]))")
@@ -90,37 +91,49 @@ async def reorderings_pass(bench: ConformanceRig) -> str:
     that only the part `process` refuses are left out: a rule may forbid what the state permits.
     """
 
-    tried, accepted, ruled_out = Counter[str](), Counter[str](), Counter[str]()
+    ends = Counter[tuple[str, str]]()
     rejected: list[tuple[str, ...]] = []
     async for trial in trials(bench, reorderings):
-        kind, found = trial.variant.kind, trial.transcript
-        alike = answers_alike(trial.known.transcript, found, trial.variant.order)
+        variant, found = trial.variant, trial.transcript
+        alike = answers_alike(trial.known.transcript, found, variant.order)
         if not alike or trial.differs:
             continue
-        failed = {part.name for part in found.verdict.parts if not part.passed}
-        if found.verdict.passed:
-            accepted[kind] += 1
-        elif failed == {ORDER_RULES}:
-            ruled_out[kind] += 1
-            continue
-        else:
-            rejected.append((trial.task, trial.variant.what, why_failed(found.verdict)[:300]))
+        end = _end(found.verdict)
+        ends[variant.kind, end] += 1
+        if end == REJECTED:
+            rejected.append((trial.task, variant.what, why_failed(found.verdict)[:300]))
 
-        tried[kind] += 1
-
-    kinds = sorted(tried.keys() | ruled_out.keys())
-    columns = ("variation", "tried", "accepted", "refused by order rules alone")
-    rows = [(kind, tried[kind], accepted[kind], ruled_out[kind]) for kind in kinds]
-    bench.table("Same calls, same answers, same end", columns, rows)
+    _count(bench, ends)
     first = _first(bench, "Variations", "variation", rejected)
+    accepted = sum(count for (_, end), count in ends.items() if end == ACCEPTED)
+    tried = accepted + len(rejected)
     if not tried:
         raise NotTriedError("not tried: no two calls of a solution commute")
 
-    share, of = bench.limits.accepted, f"{accepted.total()} of {tried.total()} variations"
+    share, of = bench.limits.accepted, f"{accepted} of {tried} variations"
     least = f"(at least {100 * share:g} %)"
     detail = f"{of} with the same answers and end accepted {least}{first}"
 
-    return passes(accepted.total() >= share * tried.total(), detail)
+    return passes(accepted >= share * tried, detail)
+
+
+def _end(verdict: CheckResult) -> str:
+    """How a check takes a reordering: accepted, refused by its order rules alone, or rejected."""
+    failed = {part.name for part in verdict.parts if not part.passed}
+    if verdict.passed:
+        return ACCEPTED
+    return RULED_OUT if failed == {ORDER_RULES} else REJECTED
+
+
+def _count(bench: ConformanceRig, ends: Counter[tuple[str, str]]) -> None:
+    """Leaves the ends of each kind of variation in a table."""
+    rows = []
+    for kind in sorted({kind for kind, _ in ends}):
+        passed = ends[kind, ACCEPTED]
+        rows.append((kind, passed + ends[kind, REJECTED], passed, ends[kind, RULED_OUT]))
+
+    columns = ("variation", "tried", "accepted", "refused by order rules alone")
+    bench.table("Same calls, same answers, same end", columns, rows)
 
 
 def _first(

@@ -4,15 +4,13 @@ import gc
 import os
 import sys
 import tracemalloc
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
-from synth.envs.conformance.finding import (
-    ConformanceRig,
-    part,
-    passes,
-)
+from synth.envs.conformance.finding import ConformanceRig, part, passes
+from synth.envs.transcript import taken_to
 from synth.schemas import AgentTurn, Env, Task
 
 EPISODES = 32
@@ -35,6 +33,31 @@ class HeldBytes(msgspec.Struct, frozen=True):
     left: int
     snapshot: int | None
 
+    def rows(self, allowed: int, why: str) -> list[tuple[str, str, str]]:
+        """What was measured, beside what a live episode is allowed, and why so much."""
+        rows = [
+            ("a live episode (Python's allocations)", _kib(self.live), f"{_kib(allowed)}, {why}"),
+            (
+                "a live episode (growth of the process)",
+                _kib(self.grown),
+                _kib(allowed + RESIDENT_SLACK),
+            ),
+            ("left when closed", _kib(self.left), _kib(LEFT_BYTES)),
+        ]
+        if self.snapshot is not None:
+            rows.append(("largest snapshot", _kib(self.snapshot), "64 KiB"))
+
+        return rows
+
+    def problems(self, allowed: int) -> Iterator[str]:
+        """What is more than it may be."""
+        if self.live > allowed or self.grown > allowed + RESIDENT_SLACK:
+            most_held = _kib(max(self.live, self.grown))
+            yield f"a live episode holds {most_held}, at most {_kib(allowed)}"
+
+        if self.left > LEFT_BYTES:
+            yield f"{_kib(self.left)} are left of each closed episode"
+
 
 @part()
 async def memory_is_bounded(bench: ConformanceRig) -> str:
@@ -54,25 +77,10 @@ async def memory_is_bounded(bench: ConformanceRig) -> str:
 
     stated = bench.world.spec.memory_bytes
     allowed = int(SLACK * stated) if stated else bench.limits.episode_bytes
-    resident = allowed + RESIDENT_SLACK
-    most = f"{_kib(allowed)}, {'twice what the spec states' if stated else 'the default'}"
-    rows = [
-        ("a live episode (Python's allocations)", _kib(held.live), most),
-        ("a live episode (growth of the process)", _kib(held.grown), _kib(resident)),
-        ("left when closed", _kib(held.left), _kib(LEFT_BYTES)),
-    ]
-    if held.snapshot is not None:
-        rows.append(("largest snapshot", _kib(held.snapshot), "64 KiB"))
+    why = "twice what the spec states" if stated else "the default"
     title = f"Memory per episode, over {EPISODES} live ones"
-    bench.table(title, ("what", "measured", "at most"), rows)
-
-    problems = []
-    if held.live > allowed or held.grown > resident:
-        most_held = _kib(max(held.live, held.grown))
-        problems.append(f"a live episode holds {most_held}, at most {_kib(allowed)}")
-
-    if held.left > LEFT_BYTES:
-        problems.append(f"{_kib(held.left)} are left of each closed episode")
+    bench.table(title, ("what", "measured", "at most"), held.rows(allowed, why))
+    problems = list(held.problems(allowed))
     found = f"{_kib(held.live)} per live episode (at most {_kib(allowed)})"
 
     return passes(not problems, "; ".join(problems) or found)
@@ -116,9 +124,7 @@ async def _live(bench: ConformanceRig, played: Played) -> list[Env]:
     envs = []
     for task, actions in played:
         env = bench.open()
-        await env.reset(task)
-        for action in actions:
-            await env.step(action)
+        await taken_to(env, task, actions)
         envs.append(env)
 
     return envs

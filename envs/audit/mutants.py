@@ -24,23 +24,30 @@ def mutants(solution: Solution) -> Iterator[Variant]:
 
     actions, seen = solution.transcript.actions, SeenValues(solution.transcript)
     for turn, action in enumerate(actions):
-        if not solution.effectful[turn]:
-            continue
-        for place, call in enumerate(action.tool_calls):
-            at, where = f"turn {turn}, {call.name}", (turn, place)
-            yield Variant("drop", f"{at} left out", edited(actions, {where: None}))
-            again = msgspec.structs.replace(call, call_id=f"{call.call_id}_again")
-            twice = (*actions[: turn + 1], AgentTurn(tool_calls=(again,)), *actions[turn + 1 :])
-            yield Variant("repeat", f"{at} done twice", twice)
+        if solution.effectful[turn]:
+            for place in range(len(action.tool_calls)):
+                yield from _of_call(actions, turn, place, seen)
+            yield Variant("cut", f"cut off before turn {turn}", actions[:turn])
 
-            arguments = _arguments(call)
-            for kind, name, value in chain(seen.swaps(arguments, turn), seen.choices(call)):
-                text = msgspec.json.encode(arguments | {name: value}).decode()
-                other = ToolCall.received(call.call_id, call.name, text)
-                what = f"{at} with {name} {value!r}"[:200]
-                yield Variant(kind, what, edited(actions, {where: other}))
 
-        yield Variant("cut", f"cut off before turn {turn}", actions[:turn])
+def _of_call(
+    actions: tuple[AgentTurn, ...], turn: int, place: int, seen: "SeenValues"
+) -> Iterator[Variant]:
+    """One call dropped, repeated, or made with another value."""
+
+    call, where = actions[turn].tool_calls[place], (turn, place)
+    at = f"turn {turn}, {call.name}"
+    yield Variant("drop", f"{at} left out", edited(actions, {where: None}))
+    again = msgspec.structs.replace(call, call_id=f"{call.call_id}_again")
+    twice = (*actions[: turn + 1], AgentTurn(tool_calls=(again,)), *actions[turn + 1 :])
+    yield Variant("repeat", f"{at} done twice", twice)
+
+    arguments = _arguments(call)
+    for kind, name, value in chain(seen.swaps(arguments, turn), seen.choices(call)):
+        text = msgspec.json.encode(arguments | {name: value}).decode()
+        other = ToolCall.received(call.call_id, call.name, text)
+        what = f"{at} with {name} {value!r}"[:200]
+        yield Variant(kind, what, edited(actions, {where: other}))
 
 
 Changed = tuple[str, str, Any]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from synth.envs.bots import BOTS, expert
 from synth.envs.conformance.finding import (
+    Choose,
     ConformanceRig,
     FailedError,
     NotTriedError,
@@ -166,16 +167,8 @@ def _rate(
 async def pass_rates(bench: ConformanceRig) -> str:
     """Publishes the rates; the parts before this one hold the environment to the targets."""
 
-    who = {name: (bot, BOT_TURNS) for name, bot in BOTS.items()}
-    if not bench.claims("affordances"):
-        del who["random_affordance"]
-    if bench.claims("expert"):
-        who["expert"] = (expert("correct"), MAX_TURNS)
-        for profile in (*bench.world.spec.profiles, "mixed"):
-            who[f"expert, {profile}"] = (expert(profile), MAX_TURNS)
-
     rows, rates = [], {}
-    for name, (choose, turns) in who.items():
+    for name, (choose, turns) in _published(bench).items():
         verdicts = []
         for seed, task in enumerate(bench.tasks, bench.seed):
             if bench.late:
@@ -192,3 +185,16 @@ async def pass_rates(bench: ConformanceRig) -> str:
     shown = ("do_nothing", "refuse_all", "random_affordance", "expert")
 
     return ", ".join(f"{name} {rates[name]}" for name in shown if name in rates)
+
+
+def _published(bench: ConformanceRig) -> dict[str, tuple[Choose, int]]:
+    """The policies whose rates are published, and the turns that each may take."""
+    who = {name: (bot, BOT_TURNS) for name, bot in BOTS.items()}
+    if not bench.claims("affordances"):
+        del who["random_affordance"]
+    if bench.claims("expert"):
+        who["expert"] = (expert("correct"), MAX_TURNS)
+        for profile in (*bench.world.spec.profiles, "mixed"):
+            who[f"expert, {profile}"] = (expert(profile), MAX_TURNS)
+
+    return who

@@ -53,8 +53,8 @@ async def fresh_process(bench: ConformanceRig) -> str:
     process draws are others.
     """
 
-    walks = _walks(bench)
-    walked = _walked(bench, walks)
+    walks = [(task, who) for task in bench.tasks for who in bench.players]
+    walked = partial(walk_all, bench.world.open, dict(bench.config), bench.seed, walks)
     made = partial(bench.world.make_tasks, dict(bench.config), bench.seed, len(bench.tasks))
     expected = await walked()
 
@@ -75,23 +75,6 @@ async def fresh_process(bench: ConformanceRig) -> str:
             raise FailedError(f"task {task.task_id} by {who}: {what}")
 
     return f"{len(found)} episodes played again in another process"
-
-
-def _walks(bench: ConformanceRig) -> Walks:
-    """Each task, played by each policy that can."""
-    return [(task, who) for task in bench.tasks for who in bench.players]
-
-
-def _walked(bench: ConformanceRig, walks: Walks) -> "partial[Any]":
-    """Plays the walks when it is called, here or in another process."""
-
-    return partial(
-        walk_all,
-        bench.world.open,
-        dict(bench.config),
-        bench.seed,
-        walks,
-    )
 
 
 async def walk_all(

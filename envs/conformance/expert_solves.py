@@ -4,7 +4,7 @@ the state alone.
 
 from synth.envs.bots import expert
 from synth.envs.conformance.finding import ConformanceRig, FailedError, part
-from synth.envs.transcript import MAX_TURNS, first_error, why_failed
+from synth.envs.transcript import MAX_TURNS, first_error, taken_to, why_failed
 
 
 @part("expert")
@@ -65,9 +65,7 @@ async def expert_plans_from_state(bench: ConformanceRig) -> str:
         env = bench.open()
         actions = (await bench.played(task, env=env, max_turns=MAX_TURNS)).actions
         for turn in sorted({0, len(actions) // 2, max(len(actions) - 1, 0)}):
-            await env.reset(task)
-            for action in actions[:turn]:
-                await env.step(action)
+            await taken_to(env, task, actions[:turn])
             bench.note(f"the expert asked at turn {turn}")
             first, second = await env.expert(None, bench.seed), await env.expert(None, bench.seed)
             if not first == second == actions[turn]:

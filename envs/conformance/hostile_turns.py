@@ -84,6 +84,10 @@ def _not_json(tool: str) -> Iterator[Hostile]:
         yield _calling(f"{tool} with {case} for arguments", tool, text)
 
 
+Changed = tuple[str, dict[str, Any], bool]
+"""What is wrong with a call, its other arguments, and whether no reading of them is admissible."""
+
+
 def _wrong_arguments(function: ToolSchema) -> Iterator[Hostile]:
     """Calls that are right but for one argument: missing, of the wrong type, a number out of all
     range; then texts that are texts, and objects that are objects, yet not what anyone wants.
@@ -93,37 +97,37 @@ def _wrong_arguments(function: ToolSchema) -> Iterator[Hostile]:
     properties: dict[str, Any] = parameters.get("properties") or {}
     right = {key: _plausible(properties[key]) for key in parameters.get("required") or ()}
 
-    def hostile(
-        how: str,
-        other: dict[str, Any],
-        *,
-        is_error: bool = True,
-    ) -> Hostile:
-        text = msgspec.json.encode(right | other).decode()
-        return _calling(f"{name} with {how}", name, text, is_error=is_error)
-
     for missing in right:
         left = msgspec.json.encode({key: right[key] for key in right if key != missing}).decode()
         yield _calling(f"{name} with {missing} missing", name, left)
 
+    for how, other, is_error in (*_of_wrong_types(properties), *_unwanted(properties)):
+        text = msgspec.json.encode(right | other).decode()
+        yield _calling(f"{name} with {how}", name, text, is_error=is_error)
+
+
+def _of_wrong_types(properties: Mapping[str, Any]) -> Iterator[Changed]:
+    """An argument of another type than its own, or a number out of all range."""
     for argument, schema in properties.items():
         for case, wrong in _of_other_types(schema):
-            yield hostile(f"{argument} {case}", {argument: wrong})
+            yield f"{argument} {case}", {argument: wrong}, True
         # elsewhere a number may be just what the argument takes
         is_error = schema.get("type") in ("string", "boolean", "array", "object")
         for case, number in _NUMBERS.items():
             raw = msgspec.Raw(number.encode())
-            yield hostile(f"{argument} a number {case}", {argument: raw}, is_error=is_error)
+            yield f"{argument} a number {case}", {argument: raw}, is_error
 
-    unknown = {"no_such_argument": ENORMOUS[:2000]}
-    yield hostile("an unknown argument", unknown, is_error=False)
+
+def _unwanted(properties: Mapping[str, Any]) -> Iterator[Changed]:
+    """Arguments that a reading may admit, and that nobody wants."""
+    yield "an unknown argument", {"no_such_argument": ENORMOUS[:2000]}, False
     texts = {**NASTY_TEXTS, "an escaped lone surrogate": msgspec.Raw(b'"\\ud800 and \\u0000"')}
     for argument in (key for key in properties if properties[key].get("type") == "string"):
         for case, text in texts.items():
-            yield hostile(f"{argument} of {case}", {argument: text}, is_error=False)
+            yield f"{argument} of {case}", {argument: text}, False
 
     nested = {"no_such_argument": msgspec.Raw(b"[" * 400 + b"]" * 400)}
-    yield hostile("an argument nested 400 deep", nested, is_error=False)
+    yield "an argument nested 400 deep", nested, False
 
 
 def _of_other_types(schema: Mapping[str, Any]) -> list[tuple[str, Any]]:

@@ -11,7 +11,7 @@ from synth.envs.conformance.finding import MOST_TURNS, ConformanceRig, FailedErr
 from synth.envs.transcript import turn_of
 from synth.rollout.answers import checked, stepped
 from synth.rollout.given import Given
-from synth.schemas import AgentTurn, Episode, ToolCall, Turn, View
+from synth.schemas import AgentTurn, Env, Episode, ToolCall, Turn, View
 
 
 @part()
@@ -59,6 +59,14 @@ async def _played(
         turns.append(turn_of(index, act, seen))
         done = seen.done
 
+    await _ended(bench, env, turns)
+
+    return len(turns)
+
+
+async def _ended(bench: ConformanceRig, env: Env, turns: Sequence[Turn]) -> None:
+    """Takes odd turns after the last one, asks for the verdict and closes. Raises as `_played`."""
+
     for act in _odd(turns[-1].tool_calls):
         bench.note("a turn after the end")
         await stepped(env.step(act), len(turns), act.tool_calls)
@@ -66,8 +74,6 @@ async def _played(
     bench.note("check")
     await checked(env)
     await env.close()
-
-    return len(turns)
 
 
 def _odd(calls: Sequence[ToolCall]) -> Iterator[AgentTurn]:

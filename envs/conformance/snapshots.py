@@ -1,7 +1,7 @@
 """Going on from a snapshot is the same as going on."""
 
 from synth.envs.conformance.finding import ConformanceRig, FailedError, part, passes
-from synth.envs.transcript import Transcript, rest_difference
+from synth.envs.transcript import Transcript, rest_difference, taken_to
 from synth.schemas import AgentTurn, Env, Snapshot, Task
 
 LARGEST_SNAPSHOT_BYTES = 64 * 1024
@@ -54,19 +54,13 @@ async def _difference_from(
     """
 
     original, used = bench.open(), bench.open()
-    await original.reset(task)
-    for action in transcript.actions[:turn]:
-        await original.step(action)
-
+    await taken_to(original, task, transcript.actions[:turn])
     snapshot, spec = await original.snapshot(), original.spec
     said, known = f"{snapshot.env} {snapshot.version}", f"{spec.name} {spec.version}"
     if said != known:
         return f"the snapshot says {said}, the world is {known}"
 
-    await used.reset(bench.tasks[-1])
-    for action in transcript.actions[: turn + 1]:
-        await used.step(action)
-
+    await taken_to(used, bench.tasks[-1], transcript.actions[: turn + 1])
     finals = []
     where = {"the world it was taken of": original, "a fresh instance": bench.open()}
     for name, env in {**where, "a used instance": used}.items():

@@ -2,10 +2,12 @@
 whenever, and over whichever record of the episode, it is given.
 """
 
+from collections.abc import Mapping
+
 from synth.envs.conformance.finding import ConformanceRig, FailedError, part, passes
-from synth.envs.fact_pattern import matches
+from synth.envs.fact_pattern import matches_any
 from synth.envs.transcript import Transcript, turn_of
-from synth.schemas import Task, Termination, Trajectory, settle
+from synth.schemas import CheckResult, Facts, Task, Termination, Trajectory, settle
 
 KINDS = frozenset({"required", "free", "protected", "generated"})
 TIMES = 5
@@ -41,15 +43,24 @@ async def facts_match_patterns(bench: ConformanceRig) -> str:
 
         await env.close()
 
-        strays = [at for at in facts if not any(matches(pattern, at) for pattern in patterns)]
-        odd = [at for at, value in facts.items() if not isinstance(value, str | int | float | None)]
-        for what, paths in (("no pattern of spec.facts covers", strays), ("no scalars at", odd)):
-            if paths:
-                raise FailedError(f"{where}: {what} {', '.join(sorted(paths)[:5])}")
+        problem = _unannounced(facts, patterns)
+        if problem is not None:
+            raise FailedError(f"{where}: {problem}")
 
         seen += len(facts)
 
     return f"{seen} facts"
+
+
+def _unannounced(facts: Facts, patterns: Mapping[str, str]) -> str | None:
+    """The facts that no pattern covers, or those that are no scalars."""
+    strays = [at for at in facts if not matches_any(patterns, at)]
+    odd = [at for at, value in facts.items() if not isinstance(value, str | int | float | None)]
+    for what, paths in (("no pattern of spec.facts covers", strays), ("no scalars at", odd)):
+        if paths:
+            return f"{what} {', '.join(sorted(paths)[:5])}"
+
+    return None
 
 
 @part("recheck")
@@ -122,16 +133,7 @@ async def _verdicts(
     for task, who in ((task, who) for task in bench.tasks for who in bench.players):
         if bench.late:
             break
-        env = bench.open()
-        transcript = await bench.played(task, bench.players[who], env=env)
-        verdicts = [transcript.verdict]
-        for time in range(1, TIMES):
-            bench.note(f"the verdict on {who}, task {task.task_id}, time {time + 1}")
-            other = (await bench.performed(task, transcript.actions)).verdict if again else None
-            verdicts.append(other or await env.check())
-
-        await env.close()
-
+        verdicts = await _asked(bench, task, who, again=again)
         episodes += 1
         if any(verdict != verdicts[0] for verdict in verdicts):
             passed = sum(verdict.passed is True for verdict in verdicts)
@@ -143,3 +145,19 @@ async def _verdicts(
     first = bench.examples(title, columns, flaky, ": task {0} by {1}, {2}")
 
     return passes(not flaky, f"{len(flaky)} of {episodes} verdicts change, {what}{first}")
+
+
+async def _asked(bench: ConformanceRig, task: Task, who: str, *, again: bool) -> list[CheckResult]:
+    """The verdicts on one episode, or on as many that are alike."""
+
+    env = bench.open()
+    transcript = await bench.played(task, bench.players[who], env=env)
+    verdicts = [transcript.verdict]
+    for time in range(1, TIMES):
+        bench.note(f"the verdict on {who}, task {task.task_id}, time {time + 1}")
+        other = (await bench.performed(task, transcript.actions)).verdict if again else None
+        verdicts.append(other or await env.check())
+
+    await env.close()
+
+    return verdicts
