@@ -69,10 +69,9 @@ class _Arguments:
             return schema["const"]
         if schema.get("enum"):
             return draw.choice(list(schema["enum"]))
-        for combined in ("anyOf", "oneOf", "allOf"):
-            options = [one for one in schema.get(combined, ()) if one.get("type") != "null"]
-            if options:
-                return self.value(name, draw.choice(options), depth + 1)
+        options = _options(schema)
+        if options:
+            return self.value(name, draw.choice(options), depth + 1)
 
         kind = schema.get("type", "string")
         if isinstance(kind, list):
@@ -80,10 +79,7 @@ class _Arguments:
         if kind == "object" or "properties" in schema:
             return self._object(schema, depth)
         if kind == "array":
-            many = draw.randint(1, 2) if depth < _DEEPEST else 0
-            one, items = name.removesuffix("s"), schema.get("items") or {}
-            return [self.value(one, items, depth + 1) for _ in range(many)]
-
+            return self._array(name, schema, depth)
         if kind == "boolean":
             return draw.random() < 0.5
         if kind in ("integer", "number"):
@@ -91,6 +87,11 @@ class _Arguments:
             return draw.randint(low, max(low, high))
 
         return self._text(name)
+
+    def _array(self, name: str, schema: Mapping[str, Any], depth: int) -> list[Any]:
+        many = self._draw.randint(1, 2) if depth < _DEEPEST else 0
+        one, items = name.removesuffix("s"), schema.get("items") or {}
+        return [self.value(one, items, depth + 1) for _ in range(many)]
 
     def _object(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
         required = set(schema.get("required") or ())
@@ -140,3 +141,13 @@ class _Arguments:
         there = [*self._files, *self._folders]
 
         return fresh if wants_new else draw.choice(there)
+
+
+def _options(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The schemas of which a value takes one, or all; none where there is no choice."""
+    for combined in ("anyOf", "oneOf", "allOf"):
+        options = [one for one in schema.get(combined, ()) if one.get("type") != "null"]
+        if options:
+            return options
+
+    return []

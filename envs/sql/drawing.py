@@ -120,6 +120,10 @@ class Drawing:
         if column.numeric:
             return Condition(self._draw.choice(("more", "less")), path, (one,))
 
+        return self._word(path, values, one)
+
+    def _word(self, path: Path, values: list[Scalar], one: Scalar) -> Condition:
+        """A condition on a column of words, one of which it is about."""
         forms = ("equal",) if self._plain else ("equal", "equal", "other", "among")
         form = self._draw.choice(forms)
 

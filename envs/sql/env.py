@@ -158,11 +158,7 @@ class SqlEnv:
 
         if self._task is None:
             return UNCLEAR
-        if self._plan is None or self._plan.profile != name:
-            databases = TaskDatabases(self._source, self._session.seed, self._session.beside.other)
-            self._plan = GoalPlan(databases, self._task.goal, name)
-
-        plan, seat = self._plan, self._session.seat
+        plan, seat = self._planned(self._task.goal, name), self._session.seat
         if not plan.readable:
             return UNCLEAR
         if not seat.seen:
@@ -174,6 +170,14 @@ class SqlEnv:
         change = plan.next_change(seat.changes, self._session.row_facts()[0])
 
         return AgentTurn("It is done.") if change is None else self._act("change", change)
+
+    def _planned(self, goal: str, profile: str) -> GoalPlan:
+        """The plan of a profile, made when it is first asked for."""
+        if self._plan is None or self._plan.profile != profile:
+            databases = TaskDatabases(self._source, self._session.seed, self._session.beside.other)
+            self._plan = GoalPlan(databases, goal, profile)
+
+        return self._plan
 
     async def _begin(self, task: Task | None) -> None:
         """Opens the database of a task. Raises `ConfigError` for another file."""

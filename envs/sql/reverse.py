@@ -1,7 +1,7 @@
 """Explorations of a database, and what one has achieved, in words."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from random import Random
 
@@ -9,7 +9,13 @@ from synth.envs.episode import instructions
 from synth.envs.sql.database.results import StatementError
 from synth.envs.sql.database.schema import Database, TableSpec
 from synth.envs.sql.database.sources import DatabaseSource, SqlConfig
-from synth.envs.sql.database.task_databases import ANSWERED, TaskDatabases, differences, rows_of
+from synth.envs.sql.database.task_databases import (
+    ANSWERED,
+    RowDifference,
+    TaskDatabases,
+    differences,
+    rows_of,
+)
 from synth.envs.sql.request import Condition, SqlRequest, rows_meant, sql_of
 from synth.envs.sql.words import vocabulary
 from synth.schemas import Draft, Facts, NoGoal, Scalar, Window
@@ -17,6 +23,8 @@ from synth.schemas import Draft, Facts, NoGoal, Scalar, Window
 _TABLES, _ROWS = 5, 3
 Keyed = dict[int, Mapping[str, Scalar]]
 """Rows of a table by their keys."""
+Group = tuple[str, str, str, Scalar]
+"""Form of a change, table, column, value."""
 _DESCRIBED = ("one_of", "person", "label", "date", "text")
 """Kinds of columns that tell rows apart in words."""
 
@@ -35,7 +43,7 @@ def possible_changes(database: Database, facts: Facts) -> Iterator[str]:
 
 
 def _of_table(table: TableSpec, rows: Keyed, is_needed: bool, draw: Random) -> Iterator[SqlRequest]:
-    """Changes of some rows, and a row that is new."""
+    """Changes of some rows, and a row that is like another."""
     for key, own in draw.sample(list(rows.items()), min(_ROWS, len(rows))):
         which = (Condition("equal", (table.key,), (key,)),)
         column = draw.choice(table.columns).name
@@ -48,10 +56,13 @@ def _of_table(table: TableSpec, rows: Keyed, is_needed: bool, draw: Random) -> I
             yield SqlRequest(form="remove", many=table.name, which=which)
 
     if rows:
-        like = draw.choice(list(rows.values()))
-        copied = ((one.name, like.get(one.name)) for one in table.columns)
-        values_of_new = ((table.key, max(rows) + 1), *copied)
-        yield SqlRequest(form="add", many=table.name, values=values_of_new)
+        yield _copied(table, max(rows) + 1, draw.choice(list(rows.values())))
+
+
+def _copied(table: TableSpec, key: int, like: Mapping[str, Scalar]) -> SqlRequest:
+    """A new row that holds what another one does."""
+    copied = ((one.name, like.get(one.name)) for one in table.columns)
+    return SqlRequest(form="add", many=table.name, values=((table.key, key), *copied))
 
 
 def goal_of(source: DatabaseSource, config: SqlConfig, window: Window) -> Draft | NoGoal:
@@ -103,29 +114,38 @@ class _Changes:
 
     def between(self, start: Facts, end: Facts) -> Iterator[SqlRequest]:
         """New rows first, those that go last."""
-        groups = defaultdict[tuple[str, str, str, Scalar], list[int]](list)
-        for row in differences(start, end):
-            table = self._database.table(row.table)
-            columns = row.columns or {}
-            told = [(one.name, columns[one.name]) for one in table.columns if one.name in columns]
+        rows = list(differences(start, end))
+        for row in rows:
             if row.is_new:
-                filled = (pair for pair in told if pair[1] is not None)
-                values = ((table.key, row.key), *filled)
-                yield SqlRequest(form="add", many=table.name, values=values)
-                continue
+                key = (self._database.table(row.table).key, row.key)
+                filled = (pair for pair in self._told(row) if pair[1] is not None)
+                yield SqlRequest(form="add", many=row.table, values=(key, *filled))
 
-            if row.columns is None:
-                groups["remove", table.name, "", None].append(row.key)
-
-            for name, value in told:
-                self._touched.add((table.name, name))
-                form = "clear" if value is None else "set"
-                groups[form, table.name, name, value].append(row.key)
-
+        groups = self._alike(row for row in rows if not row.is_new)
         for (form, many, name, value), keys in sorted(groups.items(), key=_is_removal):
             values = ((name, value),) if name else ()
             which = self._described(many, keys)
             yield SqlRequest(form=form, many=many, values=values, which=which)
+
+    def _told(self, row: RowDifference) -> list[tuple[str, Scalar]]:
+        """The columns of a row that differ, in the table's order, with what they hold now."""
+        columns = row.columns or {}
+        names = (one.name for one in self._database.table(row.table).columns)
+        return [(name, columns[name]) for name in names if name in columns]
+
+    def _alike(self, rows: Iterable[RowDifference]) -> Mapping[Group, list[int]]:
+        """The keys of rows by what changes in them."""
+        groups = defaultdict[Group, list[int]](list)
+        for row in rows:
+            if row.columns is None:
+                groups["remove", row.table, "", None].append(row.key)
+
+            for name, value in self._told(row):
+                self._touched.add((row.table, name))
+                form = "clear" if value is None else "set"
+                groups[form, row.table, name, value].append(row.key)
+
+        return groups
 
     def _described(self, many: str, keys: Sequence[int]) -> tuple[Condition, ...]:
         """Conditions that mean just these rows of the start: one or two values, else the ids."""
@@ -160,7 +180,7 @@ class _Changes:
                 yield Condition("equal", path, (value,))
 
 
-def _is_removal(group: tuple[tuple[str, str, str, Scalar], list[int]]) -> bool:
+def _is_removal(group: tuple[Group, list[int]]) -> bool:
     """Whether rows of a group are gone."""
     return group[0][0] == "remove"
 

@@ -149,11 +149,8 @@ class Drawer:
             said += grammar().figures
 
         where = {"main": prints[0], "other": prints[1], **self._on_small(asked, sql, small)}
-        suffix = "_in_order" if asked.ordered else ""
-        told = {"id": "0", **{f"{name}{suffix}": one for name, one in where.items()}}
-        check = Check(required=(RowPredicate("answer", told),), free=ANSWERED)
 
-        return said, check, sql, asked, tuple(small)
+        return said, _check_of(asked, where), sql, asked, tuple(small)
 
     def _on_small(self, asked: SqlRequest, sql: str, few: Sequence[int]) -> Mapping[str, str]:
         """What is right on small databases, by the names that facts have for them."""
@@ -208,6 +205,13 @@ class Drawer:
             return self._databases.after([sql]) != right
         except StatementError:
             return False
+
+
+def _check_of(asked: SqlRequest, where: Mapping[str, str]) -> Check:
+    """What an answer must give, by the database that it is tried on."""
+    suffix = "_in_order" if asked.ordered else ""
+    told = {"id": "0", **{f"{name}{suffix}": one for name, one in where.items()}}
+    return Check(required=(RowPredicate("answer", told),), free=ANSWERED)
 
 
 def _says_little(result: Result) -> bool:

@@ -31,8 +31,8 @@ class Vocabulary:
             for name, paths in self.paths.items()
         }
 
-        tables = _any_of(self._tables)
-        phrases = _any_of({phrase for paths in self.paths.values() for phrase in paths})
+        tables = any_of(self._tables)
+        phrases = any_of(phrase for paths in self.paths.values() for phrase in paths)
         slots = {"many": tables, "child": tables, "of": phrases, "also": phrases, "group": phrases}
         slots |= {"n": r"\d+", "which": r"(?: (?:whose|that have) .+?)?"}
         forms = {**grammar().requests, **grammar().conditions}
@@ -122,21 +122,24 @@ class Vocabulary:
             n=int(slots.get("n") or 0),
             which=tuple(self._read_condition(child or table, part) for part in which),
         )
-        if "values" in slots:
-            told = slots["values"].split(", ")
-            return replace(found, values=tuple(self._pair(table, one) for one in told))
-
         columns = {slot: self.paths[table][slots[slot]] for slot in _COLUMNS if slot in slots}
         if form in grammar().questions:
             return replace(found, **columns)
 
+        return replace(found, values=tuple(self._new_values(table, columns.values(), slots)))
+
+    def _new_values(
+        self, table: str, columns: Iterable[Path], slots: Mapping[str, str]
+    ) -> Iterator[tuple[str, Scalar]]:
+        """What columns are to hold after a change. Raises `KeyError` and `ValueError`."""
+        if "values" in slots:
+            yield from (self._pair(table, one) for one in slots["values"].split(", "))
+            return
+
         # a change is of the table's own columns: a longer path is none that can be changed
-        own = [(column, slots.get("value")) for (column,) in columns.values()]
-        values = [
-            (column, None if told is None else _value(self.column(table, (column,)), told))
-            for column, told in own
-        ]
-        return replace(found, values=tuple(values))
+        for (column,) in columns:
+            told = slots.get("value")
+            yield column, None if told is None else _value(self.column(table, (column,)), told)
 
     def _pair(self, table: str, told: str) -> tuple[str, Scalar]:
         """A column and its value out of `the date of birth 2001-04-03`."""
@@ -168,9 +171,10 @@ class Vocabulary:
         raise ValueError(text)
 
 
-def _any_of(words: Iterable[str]) -> str:
-    """A pattern of any of these, the longest first."""
-    return "|".join(map(re.escape, sorted(words, key=lambda word: (-len(word), word))))
+def any_of(words: Iterable[str]) -> str:
+    """A pattern of any of these, the longest first; of nothing where there are none."""
+    ordered = sorted(set(words), key=lambda word: (-len(word), word))
+    return "|".join(map(re.escape, ordered)) or r"(?!)"
 
 
 def _pattern(text: str, slots: Mapping[str, str]) -> re.Pattern[str]:

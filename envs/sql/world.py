@@ -15,7 +15,7 @@ from synth.envs.sql.database.from_file import FromFile
 from synth.envs.sql.database.sources import DatabaseSource, Made, SqlConfig
 from synth.envs.sql.env import SqlEnv
 from synth.envs.sql.reverse import goal_of
-from synth.envs.sql.rewording.words_of_a_model import reworded
+from synth.envs.sql.rewording.reader import reworded
 from synth.envs.sql.slips.mutants import mutants
 from synth.envs.sql.tasks import made
 from synth.envs.sql.tools import SPEC
@@ -25,6 +25,7 @@ from synth.schemas import (
     AgentTurn,
     Draft,
     Env,
+    EnvSpec,
     NoGoal,
     Task,
     ToolCall,
@@ -63,17 +64,20 @@ class _World:
         path = Path(self.settings.database).expanduser()
         return _from_file(str(path), path.stat().st_mtime_ns if path.exists() else 0)
 
+    @property
+    def spec(self) -> EnvSpec:
+        """What the environment is."""
+        return SPEC if self.settings is None else FILE_SPEC
+
     def open(self, config: Mapping[str, Any]) -> Env:
         """An environment with these settings."""
         read = SqlConfig.model_validate(dict(config))
-        spec = SPEC if self.settings is None else FILE_SPEC
-        return SqlEnv(spec, read, self.source(read))
+        return SqlEnv(self.spec, read, self.source(read))
 
     def make_tasks(self, config: Mapping[str, Any], seed: int, count: int) -> Sequence[Task]:
         """That many tasks; the same seed makes the same ones."""
         read = SqlConfig.model_validate(dict(config))
-        spec = SPEC if self.settings is None else FILE_SPEC
-        return tuple(made(self.source(read), read, seed, count, spec.name))
+        return tuple(made(self.source(read), read, seed, count, self.spec.name))
 
     def write_goal(self, window: Window) -> Draft | NoGoal:
         """What a window of an exploration has achieved, in words."""

@@ -67,8 +67,8 @@ def write_goal(window: Window) -> Draft | NoGoal:
 
 
 def reword(draft: Draft, lines: Sequence[str]) -> Draft:
-    """See `synth.envs.textworld.rewording.words_of_a_model.reworded`."""
-    from synth.envs.textworld.rewording.words_of_a_model import reworded
+    """See `synth.envs.textworld.rewording.reader.reworded`."""
+    from synth.envs.textworld.rewording.reader import reworded
 
     return reworded(draft, lines)
 

@@ -2,7 +2,7 @@
 game itself counts. Goals of explorations: what they have achieved, in words.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
@@ -110,20 +110,26 @@ def write_goal(window: Window) -> Draft | NoGoal:
     if read(goal) != said:
         return NoGoal("words_read_otherwise")
 
-    shut = [path for path in window.start if path.startswith(("door/", "container/"))]
-    lying = [f"thing/{key}/place" for key in keys]
-    means = [path for path in (*shut, *lying) if path not in asked]
-    eaten = {f"thing/{wish.arguments[0]}/place" for wish in said if wish.tool == "eat"}
-
     return Draft(
         goal=goal,
         low_level=tuple(_instruction(operation) for operation in window.operations),
         structure=masked(said),
         script={"game": made.digest},
         env_config=config.of_the_game(),
-        free=("quest/*/*", *sorted(means), *sorted(eaten)),
+        free=("quest/*/*", *_means(window, keys, asked)),
         seed=config.explored_seed,
     )
+
+
+def _means(window: Window, keys: set[str], asked: Mapping[str, Command]) -> list[str]:
+    """What no wish is about: doors and lids, where keys lie; and where food was that is eaten."""
+
+    shut = [path for path in window.start if path.startswith(("door/", "container/"))]
+    lying = [f"thing/{key}/place" for key in keys]
+    means = [path for path in (*shut, *lying) if path not in asked]
+    food = {wish.arguments[0] for wish in asked.values() if wish.tool == "eat"}
+
+    return [*sorted(means), *sorted(f"thing/{name}/place" for name in food)]
 
 
 def _asked(window: Window, keys: set[str]) -> dict[str, Command]:

@@ -174,9 +174,13 @@ def expressed(annotation: Any, where: str) -> tuple[ToolSchema, Any]:
         if values and all(type(value) is str for value in values):
             return {"type": "string", "enum": values}, annotation
 
+    raise _inexpressible(annotation, where)
+
+
+def _inexpressible(annotation: Any, where: str) -> ConfigError:
     shown = inspect.formatannotation(annotation)
     allowed = "str, int, float, bool, Literal, list[...], an Enum of strings, or one of them | None"
-    raise ConfigError(f"{where}: {shown} is no type of a tool's argument; take {allowed}")
+    return ConfigError(f"{where}: {shown} is no type of a tool's argument; take {allowed}")
 
 
 def _choices(annotation: Any, parts: tuple[Any, ...]) -> tuple[ToolSchema, Any]:

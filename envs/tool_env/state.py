@@ -66,10 +66,8 @@ def flat_facts(found: Mapping[str, Any], owner: str) -> dict[str, Scalar]:
     waiting: list[tuple[str, Any]] = list(found.items())
     while waiting:
         key, value = waiting.pop()
-        if isinstance(value, Mapping):
-            waiting += [(f"{key}.{_escaped(inner)}", each) for inner, each in value.items()]
-        elif isinstance(value, list | tuple):
-            waiting += [(f"{key}.{place}", each) for place, each in enumerate(value)]
+        if isinstance(value, Mapping | list | tuple):
+            waiting += _inside(key, value)
         elif "/" in str(key):
             raise TypeError(f"{owner}.facts: the name {key!r} has a slash in it")
         elif f"state/now/{key}" in flat:
@@ -89,10 +87,16 @@ def held(found: Mapping[str, Any]) -> Iterator[str]:
     while waiting:
         key, value = waiting.pop()
         yield f"state/now/{key}"
-        if isinstance(value, Mapping):
-            waiting += [(f"{key}.{_escaped(inner)}", each) for inner, each in value.items()]
-        elif isinstance(value, list | tuple):
-            waiting += [(f"{key}.{place}", each) for place, each in enumerate(value)]
+        waiting += _inside(key, value)
+
+
+def _inside(key: str, value: object) -> list[tuple[str, Any]]:
+    """What a fact holds, each by its own key; nothing where it is a value."""
+    if isinstance(value, Mapping):
+        return [(f"{key}.{_escaped(inner)}", each) for inner, each in value.items()]
+    if isinstance(value, list | tuple):
+        return [(f"{key}.{place}", each) for place, each in enumerate(value)]
+    return []
 
 
 def with_gone(

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from synth.envs.data_file import data_file
-from synth.envs.repo.kinds.hidden.recording import recorded
+from synth.envs.repo.kinds.hidden.recording import record
 from synth.envs.repo.making.coverage import measure
 from synth.envs.repo.making.layout import (
     CODE,
@@ -70,8 +70,7 @@ async def prepared(
     tests = await _always_passing(library, pool, say)
     library = msgspec.structs.replace(library, tests=tests)
     await measure(library, pool)
-    if library.engine == "python":
-        await recorded(library, pool)
+    await record(library, pool)
     say(f"{name}: {len(tests):,} tests pass, {RUNS} times alike")
     return library
 

@@ -1,5 +1,5 @@
 """Reads a change in anybody's words by the names of a database's tables and columns, so far as its
-rows are told by values that they are equal to.
+rows are told by values that they are equal to; accepts a model's words that are read as it.
 
 What stands beside (a greeting, a thank-you, a reason) must not name a table, a column or a value.
 """
@@ -10,8 +10,11 @@ from functools import cache, lru_cache
 
 import msgspec
 
+from synth.envs.sql.database.sources import DatabaseSource
+from synth.envs.sql.database.task_databases import TaskDatabases
 from synth.envs.sql.request import SqlRequest, grammar
-from synth.envs.sql.words import Vocabulary
+from synth.envs.sql.words import Vocabulary, any_of, vocabulary
+from synth.schemas import Draft
 from synth.text.data_files import read as data_file
 
 _SPACES = re.compile(r"\s+")
@@ -86,7 +89,7 @@ def _says_more(around: str, words: Vocabulary) -> bool:
 
     return (
         _TOLD.search(around) is not None
-        or re.search(rf"\b(?:{_any([*named, *nouns])})\b", around, re.IGNORECASE) is not None
+        or re.search(rf"\b(?:{any_of([*named, *nouns])})\b", around, re.IGNORECASE) is not None
     )
 
 
@@ -95,33 +98,37 @@ def _patterns(words: Vocabulary, table: str) -> list[tuple[str, re.Pattern[str],
     """(the change in the grammar's words, what reads it, the column that its verb stands for) for a
     table.
     """
-    said, many = _words().words, words.nouns[table]
-    one = many[:-3] + "y" if many.endswith("ies") else many.removesuffix("s")
     own = [phrase for phrase, path in words.paths[table].items() if len(path) == 1]
-    either = f"{re.escape(many)}|{re.escape(one)}"
-
-    slots = {name: rf"(?:{any_of})" for name, any_of in said.items()}
-    slots["rows"] = rf"(?:{slots['all']} )*(?:{either})"
-    slots["column"] = rf"(?P<column>{_any([*words.paths[table]])})"
-    slots["second"] = slots["column"].replace("<column>", "<second>")
-    slots["of"] = rf"(?P<of>{_any(own)})"
-    slots |= {name: _VALUE.format(name) for name in ("key", "value", "other")}
+    slots = _slots(words, table, own)
     found: list[tuple[str, re.Pattern[str], str | None]] = []
 
     for column, whose in _conditions(own):
         slots["which"] = whose.format(**slots)
         found += [
-            (
-                grammar().requests[form].says,
-                re.compile(text.format(one=either, **slots), _ANY_CASE),
-                column,
-            )
+            (grammar().requests[form].says, re.compile(text.format(**slots), _ANY_CASE), column)
             for form, texts in _words().read.items()
             for text in texts
             if column is None or "{column}" not in text
         ]
 
     return found
+
+
+def _slots(words: Vocabulary, table: str, own: Sequence[str]) -> dict[str, str]:
+    """What stands for each part of a change of a table; `own` are the names of its columns."""
+    many = words.nouns[table]
+    one = many[:-3] + "y" if many.endswith("ies") else many.removesuffix("s")
+    either = f"{re.escape(many)}|{re.escape(one)}"
+
+    slots = {name: rf"(?:{of_words})" for name, of_words in _words().words.items()}
+    slots["one"] = either
+    slots["rows"] = rf"(?:{slots['all']} )*(?:{either})"
+    slots["column"] = rf"(?P<column>{any_of(words.paths[table])})"
+    slots["second"] = slots["column"].replace("<column>", "<second>")
+    slots["of"] = rf"(?P<of>{any_of(own)})"
+    slots |= {name: _VALUE.format(name) for name in ("key", "value", "other")}
+
+    return slots
 
 
 def _conditions(own: Sequence[str]) -> Iterator[tuple[str | None, str]]:
@@ -147,7 +154,27 @@ def _conditions(own: Sequence[str]) -> Iterator[tuple[str | None, str]]:
             yield column, "{rows} " + told[column] + " {key}"
 
 
-def _any(names: list[str]) -> str:
-    """A pattern of any of these, the longest first."""
-    ordered = sorted(set(names), key=lambda name: (-len(name), name))
-    return "|".join(map(re.escape, ordered)) or r"(?!)"
+def reworded(source: DatabaseSource, draft: Draft, lines: Sequence[str]) -> Draft:
+    """The draft with each change in other words. Raises `ValueError` where a line is read as
+    another change, or as none.
+    """
+    own = draft.goal.splitlines()
+    databases = TaskDatabases(source, draft.seed or 0, 1)
+
+    try:
+        words = vocabulary(databases.database)
+    finally:
+        databases.close()
+
+    if len(lines) != len(own):
+        raise ValueError(f"{len(lines)} lines for {len(own)} changes")
+
+    said = [" ".join(line.split()) for line in lines]
+
+    for number, (line, wording) in enumerate(zip(own, said, strict=True), start=1):
+        got = read(wording, words)
+        if got != words.read(line):
+            why = "no change is read in it" if got is None else f"it is read as: {words.write(got)}"
+            raise ValueError(f"line {number}: {why}; it is to say: {line}")
+
+    return msgspec.structs.replace(draft, worded="\n".join(said))

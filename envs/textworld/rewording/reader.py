@@ -2,23 +2,29 @@
 a state right after it, and before a place the word that says where.
 
 Polite words, greetings and reasons stand beside; a sentence that names a thing and is not read, or
-is read in two ways, makes the whole goal unreadable.
+is read in two ways, makes the whole goal unreadable. A model's words for a goal are accepted where
+they are read as its wishes.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 
 import msgspec
 
 from synth.envs.textworld.commands import Command
+from synth.envs.textworld.config import validated
+from synth.envs.textworld.games import made_games
 from synth.envs.textworld.wishes import read as read_own
+from synth.schemas import Draft
 from synth.text.data_files import read as data_file
 
 Kinds = Mapping[str, str]
 """Name of a thing -> its type in the game: r room, s support, c container, d door, k key, ..."""
 _SENTENCE = re.compile(r"(?<=[.!?;]) +|\n+")
 _THE = r"(?:the|that|this|your|its|an?) "
+_LONGEST = 60
+"""Words of one wish of a model's."""
 _NOT_OPEN = re.compile(
     r",?(?: but| and)? (?:(?:do not|don't|never|without) open(?:ing)? it"
     r"|(?:leave|keep) (?:it|that) (?:closed|shut))",
@@ -104,7 +110,7 @@ def _patterns(kinds: tuple[tuple[str, str], ...]) -> list[tuple[str, re.Pattern[
     }
     thing = rf"{_THE}(?P<thing>{_any([name for name, kind in kinds if kind not in 'rs'])})\b"
     be = rf"(?:,? (?:{words.must}))?(?: (?:{words.stands}))"
-    found = []
+    found = list[tuple[str, str]]()
 
     for tool in ("take", "eat", "unlock", "open", "close", "lock"):
         found.append(
@@ -117,18 +123,56 @@ def _patterns(kinds: tuple[tuple[str, str], ...]) -> list[tuple[str, re.Pattern[
     places = (("put", words.on, "s"), ("insert", words.in_, "c"), ("drop", words.floor, "r"))
     for tool, preposition, kind in places:
         if kind in of:
-            verbs = words.before["drop" if tool == "drop" else "place"]
             place = rf"\b(?:{preposition}) {_THE}(?P<place>{of[kind]})\b"
-            found.append((tool, rf"\b(?:{verbs}) {thing}(?: back| down| behind)?,? {place}"))
-            found.append((tool, rf"\b{thing}{be} {place}"))
-            bare = thing.replace(_THE, f"(?:{_THE})?", 1)
-            found.append((tool, rf"^{bare} {place}[.!]?$"))
-            found.append((tool, rf"{place},?(?: [a-z]+)? (?:{verbs}) {thing}"))
+            found += [(tool, pattern) for pattern in _of_place(tool, thing, be, place)]
 
     return [(tool, re.compile(pattern, re.IGNORECASE)) for tool, pattern in found]
+
+
+def _of_place(tool: str, thing: str, be: str, place: str) -> Iterator[str]:
+    """The ways to wish for a thing at a place."""
+    verbs = _words().before["drop" if tool == "drop" else "place"]
+    yield rf"\b(?:{verbs}) {thing}(?: back| down| behind)?,? {place}"
+    yield rf"\b{thing}{be} {place}"
+    bare = thing.replace(_THE, f"(?:{_THE})?", 1)
+    yield rf"^{bare} {place}[.!]?$"
+    yield rf"{place},?(?: [a-z]+)? (?:{verbs}) {thing}"
 
 
 def _any(names: Collection[str]) -> str:
     """A pattern of any of these, the longest first; of nothing where there are none."""
     ordered = sorted(names, key=lambda name: (-len(name), name))
     return "|".join(map(re.escape, ordered)) or r"(?!)"
+
+
+def kinds_of(draft: Draft) -> Kinds:
+    """The things of a draft's game by their names."""
+    config, seed = validated(draft.env_config or {}), draft.seed or 0
+    (made,) = made_games(config, [seed])
+    return {str(info.name): str(info.type) for info in made.game.infos.values() if info.name}
+
+
+def reworded(draft: Draft, lines: Sequence[str]) -> Draft:
+    """The draft with its wishes in other words. Raises `ValueError` where these are read as others,
+    or as none.
+    """
+    wishes, kinds = read_own(draft.goal), kinds_of(draft)
+    said = [" ".join(line.split()) for line in lines]
+    worded = " ".join(line if line[-1:] in ".!?" else f"{line}." for line in said if line)
+
+    if len(worded.split()) > _LONGEST * len(wishes):
+        raise ValueError(f"more than {_LONGEST} words for each wish")
+
+    got = read(worded, kinds)
+    if got == wishes:
+        return msgspec.structs.replace(draft, worded=worded)
+
+    names = [name for wish in wishes for name in wish.arguments]
+    lacking = [name for name in names if name.casefold() not in worded.casefold()]
+    wanted, read_as = ("; ".join(map(_said, some)) or "nothing" for some in (wishes, got))
+    why = f"it does not name: {', '.join(lacking)}" if lacking else f"it is read as: {read_as}"
+    raise ValueError(f"{why}; it is to say, one sentence each: {wanted}")
+
+
+def _said(wish: Command) -> str:
+    return f"{wish.tool} {' / '.join(wish.arguments)}"

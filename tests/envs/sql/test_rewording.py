@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from synth.envs.sql.database.results import StatementError
 from synth.envs.sql.database.task_databases import TaskDatabases
 from synth.envs.sql.drawing import Drawing
-from synth.envs.sql.rewording.reader import read
-from synth.envs.sql.rewording.words_of_a_model import reworded
+from synth.envs.sql.rewording.reader import read, reworded
 from synth.envs.sql.world import WORLD
 from synth.schemas import Draft
 from tests.envs.sql.test_words import SOURCE, WORDS
