@@ -14,7 +14,12 @@ from synth.envs.conformance import (
     purity,
     verdicts,
 )
-from synth.envs.conformance.determinism import determinism, fresh_process
+from synth.envs.conformance.determinism import (
+    determinism,
+    fresh_process,
+    tasks_by_seed,
+    tasks_open_their_world,
+)
 from synth.envs.conformance.finding import Part
 from synth.envs.conformance.hostile_input import (
     errors_say_why,
@@ -23,7 +28,6 @@ from synth.envs.conformance.hostile_input import (
 )
 from synth.envs.conformance.protocol import answers_keep_to_the_protocol
 from synth.envs.conformance.snapshots import snapshot_equals_replay, snapshot_size
-from synth.envs.conformance.task_making import tasks_by_seed, tasks_open_their_world
 from synth.envs.data_file import data_file
 
 _TEXTS: Mapping[str, Mapping[str, Any]] = data_file("audit/questions")

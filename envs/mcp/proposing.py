@@ -21,12 +21,10 @@ _DEEPEST = 6
 _WORDS = HINTS["words"]
 
 
-def proposed(
-    tools: Sequence[ToolSchema], facts: Facts, draw: Random, root: str = INSIDE
-) -> list[ToolCall]:
+def proposed(tools: Sequence[ToolSchema], facts: Facts, draw: Random) -> list[ToolCall]:
     """Up to `PER_TOOL` different calls of each tool; the same state and draw give the same ones."""
 
-    drawing = _Arguments(facts, root, draw)
+    drawing = _Arguments(facts, draw)
     calls: list[ToolCall] = []
     for function in (tool["function"] for tool in tools):
         name, parameters = function["name"], function.get("parameters") or {}
@@ -45,14 +43,14 @@ class _Arguments:
     field of a record, and in tables.
     """
 
-    def __init__(self, facts: Facts, root: str, draw: Random) -> None:
+    def __init__(self, facts: Facts, draw: Random) -> None:
         self.tool = ""
         self._draw = draw
         self._tables = Tables(facts)
         rows = rows_of(facts)
         files, folders = rows.get("file", {}), rows.get("folder", {})
-        self._files = sorted(f"{root}/{unquote(key)}" for key in files)
-        self._folders = [root, *sorted(f"{root}/{unquote(key)}" for key in folders)]
+        self._files = sorted(f"{INSIDE}/{unquote(key)}" for key in files)
+        self._folders = [INSIDE, *sorted(f"{INSIDE}/{unquote(key)}" for key in folders)]
         self._texts = sorted({str(f["content"]) for f in files.values() if "content" in f})
         self._fields: dict[str, list[str]] = {}
 

@@ -68,7 +68,7 @@ def _read(text: str) -> Command | None:
 def wish_of(
     path: str,
     value: Scalar,
-    before: Scalar = None,
+    before: Scalar,
 ) -> Command | None:
     """What a fact fulfils that came true; None where another fact says it."""
 

@@ -1,7 +1,8 @@
 """Policies that cheat: one command in the terminal, then `submit`. None may pass a task."""
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, partial
 
 import msgspec
 
@@ -50,26 +51,24 @@ def command_of(cheat: Cheat) -> str:
     return _PYTHON.format("\n".join((book().helper, cheat.before, script)))
 
 
+@dataclass(frozen=True)
 class _Cheats:
     """Does its command, then hands in."""
 
-    def __init__(self, command: str) -> None:
-        self._command = command
+    command: str
+    episode: Episode
 
     async def act(self, view: View) -> Act:
         """The command first, `submit` ever after."""
         if not view.turns:
-            return Act(turn=calls_turn(view, [("bash", {"command": self._command})]))
+            return Act(turn=calls_turn(view, [("bash", {"command": self.command})]))
 
         return Act(turn=calls_turn(view, [("submit", {})]))
 
 
-def cheating(name: str) -> Callable[[Episode], Policy]:
-    """The policy of a cheat."""
-    command = command_of(book().cheats[name])
-    return lambda episode: _Cheats(command)
-
-
 def cheats() -> Mapping[str, Callable[[Episode], Policy]]:
     """All policies that cheat, by name."""
-    return {f"cheat_{name}": cheating(name) for name in book().cheats}
+    return {
+        f"cheat_{name}": partial(_Cheats, command_of(cheat))
+        for name, cheat in book().cheats.items()
+    }

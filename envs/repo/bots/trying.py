@@ -105,8 +105,8 @@ class Workshop:
 
 
 @asynccontextmanager
-async def workshop(place: TaskTree, limits: ProcessLimits = LIMITS) -> AsyncIterator[Workshop]:
+async def workshop(place: TaskTree) -> AsyncIterator[Workshop]:
     """A branch of a task's broken tree, for a bot alone."""
-    async with branch_of(place.base, limits=limits, read_only=await shown(place)) as branch:
+    async with branch_of(place.base, limits=LIMITS, read_only=await shown(place)) as branch:
         await branch.apply(place.edits)
         yield Workshop(branch, place)

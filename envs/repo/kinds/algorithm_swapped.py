@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import combinations
 from random import Random
 
-from synth.envs.repo.kinds.algorithms import depth, loops, narrow, order
+from synth.envs.repo.kinds.algorithms import loops, narrow, order
 from synth.envs.repo.kinds.algorithms.rewriting import Idea, Rewriting
 from synth.envs.repo.kinds.change import Found, TreeChange, breaking, changed, changed_in
 from synth.envs.repo.kinds.hidden.partly import partly_hidden
@@ -20,7 +20,7 @@ IDEAS: tuple[Idea, ...] = (
     order.key_forgotten,
     order.left_unsorted,
     order.order_lost,
-    depth.one_deep,
+    loops.one_deep,
     narrow.first_type_alone,
     narrow.empty_is_none,
     narrow.first_occurrence_alone,

@@ -49,12 +49,10 @@ _NEGATED: Mapping[type[exp.Expr], str] = {
 """Nodes before which a NOT slips in, unless one stands there."""
 
 
-def mutants(
-    database: Database, sql: str, *only: str, dialect: str = "sqlite"
-) -> Iterator[tuple[str, str]]:
+def mutants(database: Database, sql: str, *only: str) -> Iterator[tuple[str, str]]:
     """(kind of slip, statement) for each place at which each slip can happen; none twice."""
-    tree = sqlglot.parse_one(sql, dialect=dialect)
-    seen = {tree.sql(dialect=dialect)}
+    tree = sqlglot.parse_one(sql, dialect="sqlite")
+    seen = {tree.sql(dialect="sqlite")}
     order = list(only or KINDS)
     slips = [
         (order.index(kind), place, other)
@@ -67,7 +65,7 @@ def mutants(
         copy = tree.copy()
         slipped = next(node for at, node in enumerate(copy.walk()) if at == place)
         made = other if slipped is copy else slipped.replace(other).root()
-        text = made.sql(dialect=dialect)
+        text = made.sql(dialect="sqlite")
 
         if text not in seen:
             seen.add(text)

@@ -1,9 +1,16 @@
-"""Loops that end too early: one round in place of many, the first find in place of the best."""
+"""Loops and recursion that end too early: one round in place of many, the first find in place of the
+best, one step down and no further.
+"""
 
 import ast
 from collections.abc import Iterator, Sequence
 
-from synth.envs.repo.kinds.algorithms.rewriting import LOOPS, Rewriting, Rewritings
+from synth.envs.repo.kinds.algorithms.rewriting import (
+    LOOPS,
+    Rewriting,
+    Rewritings,
+    single_argument,
+)
 from synth.envs.repo.source.text import Edit, SourceFile
 from synth.envs.repo.source.tree import FUNCTIONS, Function, inner_nodes
 
@@ -92,3 +99,29 @@ def _improves(node: ast.If) -> bool:
         if isinstance(target, ast.Name)
     }
     return bool(compared & kept)
+
+
+def one_deep(function: Function) -> Rewritings:
+    """Every call of itself is taken for its first argument."""
+    source, edits, inside = function.source, [], set()
+    for node in inner_nodes(function.node):
+        call, whole, before = node, node, ""
+        if isinstance(node, ast.YieldFrom):
+            call, before = node.value, "yield "
+        if not isinstance(call, ast.Call) or id(call) in inside or not _itself(function, call):
+            continue
+        inside |= {id(one) for one in ast.walk(call)}
+        argument = single_argument(call)
+        if argument is not None and isinstance(whole, ast.expr):
+            edits.append(source.replaced(whole, before + source.said(argument)))
+    if edits:
+        yield Rewriting("one deep", tuple(edits))
+
+
+def _itself(function: Function, call: ast.Call) -> bool:
+    match call.func:
+        case ast.Name(name):
+            return function.owner is None and name == function.node.name
+        case ast.Attribute(ast.Name("self" | "cls"), name):
+            return function.owner is not None and name == function.node.name
+    return False

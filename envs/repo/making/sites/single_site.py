@@ -15,6 +15,7 @@ from synth.envs.repo.making.sites import of_expressions as expressions
 from synth.envs.repo.making.sites import of_statements as statements
 from synth.envs.repo.pool import Library
 from synth.envs.repo.source.text import Edit, SourceFile, read_sources
+from synth.envs.repo.source.tree import FUNCTIONS
 
 KIND = "single_site"
 Operator = Callable[[ast.AST, SourceFile], Iterator[Edit]]
@@ -75,8 +76,7 @@ def by_operator(sources: Mapping[str, SourceFile]) -> dict[str, list[Site]]:
 
 def _in_functions(tree: ast.AST) -> Iterator[ast.AST]:
     """Every node of every function, once; annotations apart, which nothing executes."""
-    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
-    todo: list[ast.AST] = [node for node in _outside(tree) if isinstance(node, functions)]
+    todo: list[ast.AST] = [node for node in _outside(tree) if isinstance(node, FUNCTIONS)]
     while todo:
         node = todo.pop()
         yield node
@@ -91,5 +91,5 @@ def _outside(tree: ast.AST) -> Iterator[ast.AST]:
     """What stands in no function."""
     for child in ast.iter_child_nodes(tree):
         yield child
-        if not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        if not isinstance(child, FUNCTIONS):
             yield from _outside(child)
