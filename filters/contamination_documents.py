@@ -5,7 +5,6 @@ After the contamination study of Brown et al. 2020, appendix C, with words where
 
 import gzip
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from synth.schemas import ConfigError
+from synth.text.word_runs import runs, words_in
 
 LEAST_WORDS = 8
 """Shorter documents are found as a whole text only (Brown et al. 2020, appendix C: n between 8 and
@@ -20,7 +20,6 @@ LEAST_WORDS = 8
 """
 LEAST_WHOLE = 5
 """What is shorter ("Hello, I need help") is nobody's task."""
-_WORD = re.compile(r"\w+")
 _SUFFIXES = (".txt", ".md", ".json", ".jsonl")
 
 
@@ -41,7 +40,7 @@ class Documents:
 
     def add(self, benchmark: str, text: str) -> None:
         """One more document of a benchmark. An n-gram belongs to the first that had it."""
-        words = _words(text)
+        words = words_in(text)
         self._count += bool(words)
         keys = {_whole(words)} if len(words) >= LEAST_WHOLE else set()
 
@@ -62,14 +61,14 @@ class Documents:
         """The benchmark that has a text as a document, letter case and punctuation aside; one of
         too many documents is nobody's task.
         """
-        name, count = self._known.get(_whole(_words(text)), ("", 0))
+        name, count = self._known.get(_whole(words_in(text)), ("", 0))
         return name if 0 < count <= self._common else None
 
     def repeated(self, texts: Iterable[str]) -> dict[str, int]:
         """Benchmark -> how many distinct n-grams of its documents stand in the texts."""
         # an n-gram counts once, however many texts repeat it
         seen: set[bytes] = set()
-        for words in map(_words, texts):
+        for words in map(words_in, texts):
             for size in self._lengths:
                 seen.update(filter(self._known.__contains__, _grams(words, size)))
 
@@ -81,14 +80,9 @@ class Documents:
         return counts
 
 
-def _words(text: str) -> list[str]:
-    """Runs of letters and digits, in one case."""
-    return _WORD.findall(text.casefold())
-
-
 def _grams(words: Sequence[str], size: int) -> set[bytes]:
     """The distinct runs of so many words, as keys."""
-    return {_key(words[at : at + size]) for at in range(len(words) - size + 1)}
+    return set(map(_key, runs(words, size)))
 
 
 def _whole(words: Sequence[str]) -> bytes:

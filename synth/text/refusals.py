@@ -9,11 +9,9 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 
-import msgspec
-
 from synth.text.data_files import read
-from synth.text.paraphrase.masking import stem
 from synth.text.replies.frames import unframed
+from synth.text.word_signs import odds_by, worded
 
 LONGEST = 600
 """Characters of a refusal: what goes on for longer has something else to say."""
@@ -38,13 +36,6 @@ _LETTER = rf"[^\W{_UNSPACED}]"
 Words = Mapping[str, Mapping[str, str]]
 
 
-class RefusalWeights(msgspec.Struct, frozen=True):
-    """`data/refusals/weights.yaml`: log odds by sign, with every text's own, `base`."""
-
-    base: float
-    signs: Mapping[str, float]
-
-
 def refuses(text: str) -> bool:
     """Whether a short text, no data, says that its writer will not do what is asked, for a reason
     that is not the task's.
@@ -59,8 +50,7 @@ def refuses(text: str) -> bool:
 @lru_cache(maxsize=1024)
 def log_odds(text: str) -> float:
     """How likely it is by its signs that a text refuses, in nats."""
-    weights: RefusalWeights = read("data/refusals/weights.yaml", RefusalWeights)
-    return weights.base + sum(weights.signs.get(sign, 0.0) for sign in sorted(signs(text)))
+    return odds_by("data/refusals/weights.yaml", signs(text))
 
 
 def bare(text: str) -> str:
@@ -84,7 +74,7 @@ def signs(text: str) -> frozenset[str]:
             for (here, one), (there, other) in itertools.combinations(spots, 2)
             if one != other and there - here <= NEAR
         }
-        found |= set(_worded(sentence))
+        found |= _worded(sentence)
         found |= {"asks"} if "?" in sentence else set()
 
     pairs = itertools.combinations(sorted(everywhere), 2)
@@ -110,17 +100,12 @@ def _spots(sentence: str) -> Iterator[tuple[int, str]]:
             yield match.start(), kind
 
 
-def _worded(sentence: str) -> Iterator[str]:
+def _worded(sentence: str) -> frozenset[str]:
     """The words of a sentence by their stems, and those next to each other, where it is English or
     written like it: other languages' are too few to learn from.
     """
-    if not sentence.isascii():
-        return
-
-    words = [word.casefold() for word in _WORD.findall(sentence)]
-    stems = [stem(word) if len(word) > 4 else word for word in words]
-    yield from (f"w:{one}" for one in stems)
-    yield from (f"b:{one} {other}" for one, other in itertools.pairwise(stems))
+    words = _WORD.findall(sentence) if sentence.isascii() else []
+    return worded([word.casefold() for word in words])
 
 
 @cache

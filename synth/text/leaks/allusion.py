@@ -6,13 +6,13 @@ that were fitted to wordings and to real trajectories say what that means.
 
 import itertools
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache, lru_cache
 
 import msgspec
 
 from synth.text.data_files import read
-from synth.text.paraphrase.masking import stem
+from synth.text.word_signs import kinds_by_word, odds_by, worded
 
 _WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+|\\n|(?<=:)\s+(?=[-*A-Z])")
@@ -43,12 +43,7 @@ class Kinds(msgspec.Struct, frozen=True):
 def _known() -> tuple[Kinds, Mapping[str, frozenset[str]], frozenset[str]]:
     """The file, the kinds of each word, and the words that a transcript may explain."""
     found = read("data/leaks/words.yaml", Kinds)
-    of: dict[str, set[str]] = {}
-    for kind, words in found.kinds.items():
-        for word in words.split():
-            of.setdefault(word, set()).add(kind)
-
-    kinds = {word: frozenset(told) for word, told in of.items()}
+    kinds = kinds_by_word(found.kinds)
     explained = frozenset(word for word, told in kinds.items() if told & found.explained)
 
     return found, kinds, explained
@@ -76,7 +71,6 @@ def signs(sentence: str, shown: Collection[str] = (), *, failed: bool = False) -
     """
     file, kinds, _ = _known()
     words = _WORD.findall(_LET.sub(" ", sentence))
-    ignored = file.of_calls if failed else frozenset[str]()
     found, left = list[frozenset[str]](), list[str]()
 
     for at, word in enumerate(words):
@@ -84,24 +78,16 @@ def signs(sentence: str, shown: Collection[str] = (), *, failed: bool = False) -
         # within a sentence a capital makes it a name, of an album for one
         name = at > 0 and word[0].isupper() and plain not in _SELF
         of = kinds.get(plain, frozenset())
-        explained = name or plain in shown or bool(of & ignored)
-        found.append(frozenset() if explained else of)
-        left.append("" if explained else plain)
+        if name or plain in shown or (failed and of & file.of_calls):
+            plain, of = "", frozenset()
+        found.append(of)
+        left.append(plain)
 
     seen = frozenset[str]().union(*found)
     near = {f"{a}>{b}" for a, b, within in file.pairs if _near(found, a, b, within)}
     both = {"&".join(group) for group in file.together if seen.issuperset(group)}
 
-    return seen | near | both | _of_form(sentence, words, seen) | _worded(left)
-
-
-def _worded(words: Sequence[str]) -> frozenset[str]:
-    """The words themselves, by their stems, and those next to each other; nothing of empty ones."""
-    stems = [stem(word) if len(word) > 4 else word for word in words]
-    pairs = itertools.pairwise(stems)
-    two = {f"b:{one} {other}" for one, other in pairs if one and other}
-
-    return frozenset({f"w:{one}" for one in stems if one} | two)
+    return seen | near | both | _of_form(sentence, words, seen) | worded(left)
 
 
 _SELF = frozenset({"i", "i've", "i'm", "i'd", "i'll"})
@@ -134,25 +120,12 @@ def _plain(word: str) -> str:
     return word.casefold().replace("’", "'")
 
 
-class Weights(msgspec.Struct, frozen=True):
-    """`data/leaks/weights.yaml`: log odds by sign, with every sentence's own, `base`."""
-
-    base: float
-    signs: Mapping[str, float]
-
-
-def log_odds(seen: Iterable[str]) -> float:
-    """How likely it is by these signs that a sentence alludes, in nats."""
-    weights: Weights = read("data/leaks/weights.yaml", Weights)
-    return weights.base + sum((weights.signs.get(sign, 0.0) for sign in sorted(seen)), 0.0)
-
-
 def alludes(sentence: str, shown: Collection[str] = (), *, failed: bool = False) -> bool:
     """Whether a sentence seems to allude to help or to another attempt, and the transcript does not
     explain every word by which it does.
     """
     seen = signs(sentence, shown, failed=failed)
-    if log_odds(seen) < FROM:
+    if odds_by("data/leaks/weights.yaml", seen) < FROM:
         return False
 
     explained = (shown or failed) and signs(sentence) & _known()[0].explained

@@ -3,15 +3,15 @@ tells what to do, or how things are.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache, lru_cache
 
 import msgspec
 
 from synth.text.data_files import read
-from synth.text.paraphrase.masking import stem
+from synth.text.paraphrase.masking import stem, words_of
+from synth.text.word_signs import kinds_by_word
 
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 LABEL = re.compile(r"^[\s*-]*(?:\w+: +)?")
 """What stands before a line of a list."""
 _ORDERS = frozenset({"never", "always", "please", "don't", "don’t", "do"})
@@ -30,17 +30,7 @@ class _Kinds(msgspec.Struct, frozen=True):
 @cache
 def kinds_of_form() -> Mapping[str, frozenset[str]]:
     """Word -> its kinds, of words by which a sentence plans, asks, supposes or asserts."""
-    found: dict[str, set[str]] = {}
-    for kind, words in read("data/leaks/telling_kinds.yaml", _Kinds).kinds.items():
-        for word in words.split():
-            found.setdefault(word, set()).add(kind)
-
-    return {word: frozenset(kinds) for word, kinds in found.items()}
-
-
-def words_of(text: str) -> Iterator[str]:
-    """The words of a text, without what hangs behind an apostrophe."""
-    return (re.split(r"['’]", word)[0] for word in _WORD.findall(text.replace("_", " ")))
+    return kinds_by_word(read("data/leaks/telling_kinds.yaml", _Kinds).kinds)
 
 
 @lru_cache(maxsize=8192)

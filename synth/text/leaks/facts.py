@@ -11,12 +11,11 @@ from importlib.resources import files
 import msgspec
 
 from synth.text.data_files import read
-from synth.text.leaks.content import LABEL, is_advice, stems_of, words_of
+from synth.text.leaks.content import LABEL, is_advice, stems_of
 from synth.text.leaks.keys import without_keys
 from synth.text.leaks.spelled import MONTHS, atoms
-from synth.text.paraphrase.masking import stem
+from synth.text.paraphrase.masking import WORD, stem, words_of
 
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _CODE = re.compile(r"(?<!\w)(?:[^\W\d_]+[-#]?\d[^\W_]*|\d+[^\W\d_][^\W_]*)(?!\w)")
 _NAMED_PART = re.compile(r"\b(?:start|begin|end)\w* (?:with|in|on) [\"'“`]?(\w{2,})", re.IGNORECASE)
 _ABOUT = re.compile(
@@ -54,15 +53,13 @@ def _related() -> Mapping[str, Sequence[str]]:
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """Of a text: its numbers (`spelled.atoms`), the words of names, rare stems, codes; and other
-    stems near one of these in meaning, with those that they are near to; `words`: all stems
-    of its facts. `elsewhere`: codes that
-    something else holds which nobody was shown.
+    """Of a text: its numbers (`spelled.atoms`), the words of names, codes; and stems near one of
+    its rare ones in meaning, with those that they are near to; `words`: all stems of its facts.
+    `elsewhere`: codes that something else holds which nobody was shown.
     """
 
     numbers: frozenset[str]
     names: frozenset[str]
-    stems: frozenset[str]
     codes: frozenset[str]
     near: Mapping[str, Sequence[str]]
     words: frozenset[str] = frozenset()
@@ -97,7 +94,6 @@ def facts_of(lesson: str) -> Facts:
     return Facts(
         atoms(lesson) | years,
         names,
-        rare,
         codes,
         near,
         frozenset[str]().union(*map(stems_of, told)),
@@ -113,8 +109,8 @@ def _names(text: str) -> Iterator[str]:
     """The words of names: capitals within a sentence, and no word all of capitals."""
     for sentence in _SENTENCE.split(text):
         line = LABEL.sub("", sentence, count=1)
-        for found in _WORD.finditer(line):
-            word = re.split(r"['’]", found[0])[0]
+        for found in WORD.finditer(line):
+            word = found[1]
             name = word[:1].isupper() and not word.isupper() and len(word) > 2
             day = word.casefold() in _DAYS
             if name and found.start() > 0 and not day and stem(word) not in everyday():
@@ -150,19 +146,6 @@ class Shown:
                 return word
 
         return self._part_of(lesson, said, text) or self._about(lesson, said, text)
-
-    def hinted_by(self, lesson: Facts, text: str) -> str | None:
-        """The first rare word in a text that the lesson alone has, or that is near in meaning to
-        such a word; None.
-        """
-        for word in words_of(text):
-            of = stem(word)
-            own = of in lesson.stems
-            meant = () if own else lesson.near.get(of, ())
-            if (own or meant) and not self._has(word) and not any(map(self._has, meant)):
-                return word
-
-        return None
 
     def has_stem(self, one: str) -> bool:
         """Whether a stem stands in what was shown."""

@@ -17,7 +17,7 @@ from synth.schemas import (
     to_messages,
     view_messages,
 )
-from synth.text.provenance.effect import Effectful, effectful_by_name
+from synth.text.provenance.effect import effectful_by_name
 
 PERCENTILE = 0.95
 WITHIN = (-2.0, 4.0)
@@ -92,14 +92,12 @@ def _by_turn(scored: Scored) -> Mapping[int, tuple[list[int], list[float]]]:
     return found
 
 
-def largest_gain(
-    trajectory: Trajectory, found: Mapping[int, float], effectful: Effectful = effectful_by_name
-) -> float | None:
+def largest_gain(trajectory: Trajectory, found: Mapping[int, float]) -> float | None:
     """max g_t over the turns that call an effectful tool; None where no scored turn does."""
     acting = (
         found[turn.index]
         for turn in trajectory.turns
-        if turn.index in found and any(effectful(call.name) for call in turn.tool_calls)
+        if turn.index in found and any(effectful_by_name(call.name) for call in turn.tool_calls)
     )
     return max(acting, default=None)
 

@@ -17,19 +17,17 @@ from synth.text.leaks.literals import is_one_name, literals
 from synth.text.leaks.references import RECENT, failed, reference
 from synth.text.provenance import ProvenanceReport, provenance
 from synth.text.provenance.dates import as_date, computed_date
-from synth.text.provenance.effect import Effectful
 from synth.text.provenance.objects import SMALL
 from synth.text.provenance.seen import Seen
+from synth.text.word_runs import Run, runs, words_in
 
 WORDS = 8
 """Length of a run of words that is a copy (methods.md A3)."""
 _FEWEST = 4
 """Words of a guidance that is a run as a whole."""
-_WORD = re.compile(r"\w+")
 _DIGITS = re.compile(r"(?<!\d)(?!(?:19|20)\d\d(?!\d))\d{3,}")
 """Digits that may be a part of an identifier; a year names nothing."""
 _DEEPEST = 30
-Run = tuple[str, ...]
 CANARY = "canary"
 COPIED, REFERENCE, LITERAL = "copied_text", "reference_to_help", "literal_of_guidance"
 ARGUMENT, CHOICE = "unjustified_argument", "unjustified_choice"
@@ -51,7 +49,6 @@ def leaks(
     guidance: str | None = None,
     *,
     since: int | None = None,
-    effectful: Effectful | None = None,
 ) -> tuple[Leak, ...]:
     """Every trace of help in the turns from `since` on (else from the pivot on), in their order.
 
@@ -67,7 +64,7 @@ def leaks(
     found = list(_canary(trajectory, whispered, first))
     whispered = without_canary(whispered)
     found += _of_guidance(trajectory, whispered, first)
-    report = provenance(trajectory, effectful=effectful) if whispered.strip() else None
+    report = provenance(trajectory) if whispered.strip() else None
     found += _of_values(report, whispered, first) if report else ()
 
     return tuple(sorted(found, key=lambda leak: leak.turn))
@@ -144,11 +141,11 @@ class _Shown:
     def before(cls, whispered: str) -> Self:
         """Of a guidance, when nothing has been shown yet; names of members that it quotes apart."""
         told = without_keys(whispered)
-        parts = [_WORD.findall(part) for part in told.casefold().split(BREAK)]
+        parts = list(map(words_in, told.split(BREAK)))
         # all of a guidance that is shorter is one run
         count = sum(map(len, parts))
         length = count if _FEWEST <= count < WORDS else WORDS
-        return cls({run for words in parts for run in _runs(words, length)}, literals(told))
+        return cls({run for words in parts for run in runs(words, length)}, literals(told))
 
     def show(self, turn: int | None, source: str, content: str, *, error: bool = False) -> None:
         """Adds a text that the agent was shown."""
@@ -167,12 +164,7 @@ class _Shown:
         if copied is not None:
             yield Leak(COPIED, turn.index, " ".join(copied))
 
-        failure = any(map(failed, lately))
-        called = {call.name for before in lately for call in before.tool_calls}
-        again = not called.isdisjoint(call.name for call in turn.tool_calls)
-        found = (reference(text, failed_recently=failure, again=again) for text in texts)
-        spoken = next(filter(None, found), None)
-
+        spoken = _reference(turn, texts, lately)
         if spoken is not None and not any(
             spoken.casefold() in piece.folded for piece in self.seen.pieces
         ):
@@ -200,17 +192,21 @@ class _Shown:
         return day is not None and computed_date(day, shown, ()) is not None
 
 
-def _runs(words: Sequence[str], length: int) -> Iterator[Run]:
-    """All runs of so many words."""
-    return (tuple(words[at : at + length]) for at in range(len(words) - length + 1))
+def _reference(turn: Turn, texts: Sequence[str], lately: Sequence[Turn]) -> str | None:
+    """The first words of a turn that speak of help or of an attempt that the transcript lacks."""
+    failure = any(map(failed, lately))
+    called = {call.name for before in lately for call in before.tool_calls}
+    again = not called.isdisjoint(call.name for call in turn.tool_calls)
+    found = (reference(text, failed_recently=failure, again=again) for text in texts)
+    return next(filter(None, found), None)
 
 
 def _shared(texts: Iterable[str], wanted: set[Run]) -> set[Run]:
     """Those of the wanted runs, all of one length, that stand in one of the texts."""
     length = len(next(iter(wanted), ()))
-    words = (_WORD.findall(text.casefold()) for text in (texts if wanted else ()))
+    found = (runs(words_in(text), length) for text in (texts if wanted else ()))
 
-    return {run for one in words for run in _runs(one, length) if run in wanted}
+    return {run for of_text in found for run in of_text if run in wanted}
 
 
 def authored(turn: Turn) -> Iterator[str]:

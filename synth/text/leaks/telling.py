@@ -1,19 +1,17 @@
 """How likely it is by its form and words that a sentence tells what a lesson alone had told.
 
 Kinds of words say whether it plans, asks, supposes or asserts (`data/leaks/telling_kinds.yaml`);
-what of it the lesson has, what was shown, and what neither, say of what. TellingWeights were fitted to
+what of it the lesson has, what was shown, and what neither, say of what. Weights were fitted to
 turns by several authors and to sentences of real agents under lessons of other tasks.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-import msgspec
-
-from synth.text.data_files import read
 from synth.text.leaks.content import EMPTY, kinds_of_form, stems_of
 from synth.text.leaks.facts import Facts, Shown, everyday
 from synth.text.leaks.spelled import atoms
+from synth.text.word_signs import odds_by
 
 _WORD = re.compile(r"[^\W\d_]*['’]?[^\W\d_]+")
 
@@ -35,13 +33,6 @@ _TOGETHER = (
     ("condition", "modal"),
     ("manners", "self"),
 )
-
-
-class TellingWeights(msgspec.Struct, frozen=True):
-    """`data/leaks/telling_weights.yaml`: log odds by sign, and every sentence's own, `base`."""
-
-    base: float
-    signs: Mapping[str, float]
 
 
 def telling_signs(sentence: str, lesson: Facts, shown: Shown) -> frozenset[str]:
@@ -105,5 +96,4 @@ def tells(sentence: str, lesson: Facts, shown: Shown) -> bool:
 
 
 def _odds(seen: frozenset[str]) -> float:
-    weights: TellingWeights = read("data/leaks/telling_weights.yaml", TellingWeights)
-    return weights.base + sum((weights.signs.get(sign, 0.0) for sign in sorted(seen)), 0.0)
+    return odds_by("data/leaks/telling_weights.yaml", seen)

@@ -4,7 +4,6 @@ An encoder proposes, an alignment decides, and pairs of documents that have noth
 other say where chance ends. A text in another language is out of reach.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from random import Random
@@ -16,6 +15,7 @@ import numpy.typing as npt
 
 from synth.text.paraphrase.alignment import Score, by_clauses, by_words, weights
 from synth.text.paraphrase.masking import stems
+from synth.text.word_runs import Run, runs, words_in
 
 Embed = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 PROPOSED = 5
@@ -143,7 +143,6 @@ def apart(one: str, other: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _runs(text: str) -> frozenset[tuple[str, ...]]:
+def _runs(text: str) -> frozenset[Run]:
     """The runs of 8 words of a text."""
-    words = re.findall(r"\w+", text.casefold())
-    return frozenset(tuple(words[at : at + _RUN]) for at in range(len(words) - _RUN + 1))
+    return frozenset(runs(words_in(text), _RUN))

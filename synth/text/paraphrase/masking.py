@@ -10,7 +10,8 @@ _ENTITY = re.compile(
     r"|\b\w+_\w+\b"  # names of users and fields
     r"|(?<=[\w,;:'’)] )[A-ZÀ-Þ][\w'’-]*(?: [A-ZÀ-Þ][\w'’-]*)*"  # names within a sentence
 )
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+WORD = re.compile(r"([^\W\d_]+)(?:['’][^\W\d_]+)?")
+"""A word, and what hangs behind an apostrophe of it apart."""
 _ENDING = re.compile(r"(?:ations?|ments?|ingly|edly|ings?|ions?|ers?|ies|ied|ed|es|ly|s|e|y)$")
 _LEAST = 3
 """Letters of a stem."""
@@ -32,7 +33,12 @@ def stem(word: str) -> str:
     return bare if len(bare) >= _LEAST else folded
 
 
+def words_of(text: str) -> list[str]:
+    """The words of a text, without what hangs behind an apostrophe."""
+    return WORD.findall(text)
+
+
 @lru_cache(maxsize=8192)
 def stems(text: str) -> tuple[str, ...]:
     """The stems of a masked text in their order."""
-    return tuple(stem(word.split("'")[0].split("’")[0]) for word in _WORD.findall(masked(text)))
+    return tuple(map(stem, words_of(masked(text))))
