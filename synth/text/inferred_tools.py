@@ -3,10 +3,11 @@ arguments, which are always given, and which take one of a few values.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from synth.schemas import ToolCall, ToolSchema
+from synth.text.calls.argument_types import TYPE_NAMES
 
 FEWEST_TASKS = 3
 """In which a value stands before it counts as one of a few: ids and names stand in the calls of one
@@ -17,15 +18,6 @@ EACH = 0.9
 """Share of the tasks whose value is such a one, from which an argument takes one of a few."""
 _MOST_KEPT = 200
 """Distinct values of an argument that are remembered."""
-_TYPES: Mapping[type, str] = {
-    bool: "boolean",
-    int: "integer",
-    float: "number",
-    str: "string",
-    list: "array",
-    dict: "object",
-    type(None): "null",
-}
 
 
 class InferredTools:
@@ -47,7 +39,7 @@ class InferredTools:
 
     def _argument(self, at: tuple[str, str], value: Any, task: str) -> None:
         self._given[at[0]][at[1]] += 1
-        self._types[at][_TYPES[type(value)]] += 1
+        self._types[at][TYPE_NAMES[type(value)]] += 1
         tasks = self._tasks[at]
         if isinstance(value, str) and (value in tasks or len(tasks) < _MOST_KEPT):
             tasks.setdefault(value, set()).add(task)

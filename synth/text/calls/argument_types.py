@@ -16,14 +16,16 @@ _ALIASES = {
     "array": "arr list sequence",
 }
 _KINDS = {alias: kind for kind, aliases in _ALIASES.items() for alias in aliases.split()}
-_OF_VALUES = {
+TYPE_NAMES: Mapping[type, str] = {
     type(None): "null",
     bool: "boolean",
     int: "integer",
     float: "number",
     str: "string",
     list: "array",
+    dict: "object",
 }
+"""What JSON Schema calls the types of JSON's values."""
 
 
 def properties_of(tools: ToolSchemas, name: str) -> Mapping[str, Any] | None:
@@ -79,7 +81,7 @@ def _kinds(schema: Any) -> set[str]:
     schema = _mapping(schema)
     given = schema.get("type")
     kinds = {kind for kind in [given, *_list(given)] if isinstance(kind, str)}
-    kinds |= {_OF_VALUES.get(type(value), "object") for value in _list(schema.get("enum"))}
+    kinds |= {TYPE_NAMES.get(type(value), "object") for value in _list(schema.get("enum"))}
     for choice in ("anyOf", "oneOf", "allOf"):
         for option in _list(schema.get(choice)):
             kinds |= _kinds(option)

@@ -43,16 +43,20 @@ class FoundCalls(msgspec.Struct, frozen=True):
     thought: str = ""
 
 
+def past(pattern: "re.Pattern[str]", text: str, position: int) -> int:
+    """Where the text goes on behind what may stand there."""
+    found = pattern.match(text, position)
+    return position if found is None else found.end()
+
+
 def after_space(text: str, position: int) -> int:
     """Where the text goes on after white space."""
-    space = _SPACE.match(text, position)
-    return position if space is None else space.end()
+    return past(_SPACE, text, position)
 
 
 def after_ends(text: str, position: int) -> int:
     """Where the text goes on after tokens that end a reply."""
-    ends = _ENDS.match(text, position)
-    return position if ends is None else ends.end()
+    return past(_ENDS, text, position)
 
 
 def ends_line(text: str, position: int) -> bool:
@@ -81,6 +85,18 @@ def cut_off(text: str, begin: int) -> bool:
     except (ValueError, RecursionError):
         pass
     return False
+
+
+def object_end(text: str, begin: int, stop: "re.Pattern[str]") -> int | None:
+    """Where the object that begins there ends; `stop` is searched for what ends a broken one, or
+    what is none. None where the text stops before it ends.
+    """
+    if text.startswith("{", begin):
+        end = json_end(text, begin)
+        if end is not None or cut_off(text, begin):
+            return end
+    found = stop.search(text, begin)
+    return None if found is None else found.start()
 
 
 def as_json(value: Mapping[str, Any]) -> str:

@@ -18,6 +18,7 @@ from synth.text.calls.found import (
     as_json,
     cut_off,
     json_end,
+    past,
     tool_named,
 )
 
@@ -129,8 +130,7 @@ def read_objects(text: str, begin: int, tools: ToolSchemas, *, marked: bool) -> 
         calls += [one[0] for one in named if one]
         repairs += [repair for one in named if one for repair in one[1]]
         end = stop
-        between = _BETWEEN.match(text, stop)
-        position = between.end() if between else stop
+        position = past(_BETWEEN, text, stop)
 
     if not calls:
         return None

@@ -1,6 +1,7 @@
 """Thinking that stands in a text, between the tags that families of models have for it."""
 
 import re
+from collections.abc import Iterator, Sequence
 
 from synth.schemas import ToolSchemas
 from synth.text.calls.forms import harmony
@@ -10,22 +11,19 @@ from synth.text.calls.reading import ALL, MARKS, call_end, read_calls
 _OPENS = r"<(?:seed:|longcat_)?think(?:ing)?>|\[THINK\]"
 _CLOSES = r"</(?:seed:|longcat_)?think(?:ing)?>|\[/THINK\]"
 _TAGS = re.compile(rf"(?P<opens>{_OPENS})|(?P<closes>{_CLOSES})")
-_TAG = re.compile(rf"{_OPENS}|{_CLOSES}")
 
 
 def outside_thinking(content: str, tools: ToolSchemas) -> FoundCalls:
     """The calls of a text outside of its thinking, which stays where it is."""
     found: list[FoundCalls] = []
     kept: list[str] = []
-    position = 0
     spans = thinking_in(content, tools)
     if not spans:
         return read_calls(content, tools)
 
-    for start, end in [*spans, (len(content), len(content))]:
-        found.append(read_calls(content[position:start], tools))
-        kept += (found[-1].text, content[start:end])
-        position = end
+    for outside, thought in told_apart(content, spans):
+        found.append(read_calls(outside, tools))
+        kept += (found[-1].text, thought)
     return together(found, "".join(kept))
 
 
@@ -35,12 +33,19 @@ def inside_thinking(content: str, tools: ToolSchemas) -> FoundCalls:
     """
     found: list[FoundCalls] = []
     kept: list[str] = []
+    for outside, thought in told_apart(content, thinking_in(content, tools)):
+        found.append(read_calls(thought, tools, marked_only=True))
+        kept += (outside, found[-1].text)
+    return together(found, "".join(kept))
+
+
+def told_apart(content: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[str, str]]:
+    """What stands outside of thinking and the thinking behind it, in turn; none behind the last."""
     position = 0
-    for start, end in thinking_in(content, tools):
-        found.append(read_calls(content[start:end], tools, marked_only=True))
-        kept += (content[position:start], found[-1].text)
+    for start, end in spans:
+        yield content[position:start], content[start:end]
         position = end
-    return together(found, "".join([*kept, content[position:]]))
+    yield content[position:], ""
 
 
 def thinking_in(content: str, tools: ToolSchemas = ()) -> list[tuple[int, int]]:
@@ -89,5 +94,5 @@ def without_thinking(content: str) -> tuple[str, str]:
     if not spans or content[: spans[0][0]].strip():
         return "", content
     start, end = spans[0]
-    thinking = _TAG.sub("", content[start:end]).strip()
+    thinking = _TAGS.sub("", content[start:end]).strip()
     return thinking, content[end:].lstrip()

@@ -7,7 +7,7 @@ import re
 from typing import Any, NamedTuple
 
 from synth.text.calls.forms.harmony import read_harmony
-from synth.text.calls.thinking import thinking_in
+from synth.text.calls.thinking import thinking_in, told_apart
 from synth.text.replies.loose_json import LooseJSONError, loose_json
 
 MOST_BRACES = 400
@@ -23,12 +23,7 @@ def said(content: str) -> str:
     """A reply without the thinking before it, whatever tags or channels it stands in."""
     channels = read_harmony(content, ())
     content = content if channels is None else channels.text
-    spans = thinking_in(content)
-    rest, position = "", 0
-    for start, end in spans:
-        rest += content[position:start]
-        position = end
-    return rest + content[position:]
+    return "".join(outside for outside, _ in told_apart(content, thinking_in(content)))
 
 
 def plain_text(content: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from synth.schemas import ToolCall, ToolSchemas
 from synth.text.calls.argument_types import properties_of, typed
-from synth.text.calls.found import UNCLOSED, FoundCalls, after_ends, as_json, tool_named
+from synth.text.calls.found import UNCLOSED, FoundCalls, after_ends, as_json, past, tool_named
 
 GEMMA = "tool_call_gemma"
 OPENS = r"<\|tool_call>|<start_function_call>"
@@ -37,10 +37,10 @@ def read_gemma(text: str, opened: "re.Match[str]", tools: ToolSchemas) -> FoundC
     except ValueError:
         return None
 
-    close = _CLOSE.match(text, end)
-    end = after_ends(text, end if close is None else close.end())
+    close = past(_CLOSE, text, end)
     made = ToolCall.received("", name, as_json(arguments))
-    return FoundCalls((made,), "", (GEMMA,) if close else (GEMMA, UNCLOSED), end)
+    told = (GEMMA,) if close > end else (GEMMA, UNCLOSED)
+    return FoundCalls((made,), "", told, after_ends(text, close))
 
 
 def _object(
@@ -123,8 +123,7 @@ def _quoted(text: str, position: int) -> tuple[str, int] | None:
 
 
 def _past_commas(text: str, position: int) -> int:
-    between = _BETWEEN.match(text, position)
-    position = position if between is None else between.end()
+    position = past(_BETWEEN, text, position)
     if position >= len(text):
         raise ValueError("cut off")
     return position

@@ -1,6 +1,7 @@
 """Calls as GLM-4.5 writes them: the tool's name, then pairs of `<arg_key>` and `<arg_value>`."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from synth.schemas import ToolCall, ToolSchemas
@@ -31,15 +32,18 @@ def read_glm(inside: str, end: int, tools: ToolSchemas) -> FoundCalls | None:
         empty = FoundCalls((ToolCall("", name, "{}"),), "", (GLM,), end)
         return empty if properties is not None else None
 
-    arguments, position = dict[str, Any](), named.end()
-    while (pair := _PAIR.match(inside, position)) is not None:
-        key, value = pair["key"].strip(), pair["value"]
-        known = (properties or {}).get(key)
-        arguments[key] = typed(value, known)
-        position = pair.end()
-
-    rest = inside[position:].strip()
-    if rest:
+    arguments, position = _pairs(inside, named.end(), properties or {})
+    if inside[position:].strip():
         broken = ToolCall("", name, inside[named.end() :].strip(), _NOT_CLOSED)
         return FoundCalls((broken,), "", (GLM, BROKEN), end)
     return FoundCalls((ToolCall.received("", name, as_json(arguments)),), "", (GLM,), end)
+
+
+def _pairs(inside: str, position: int, properties: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
+    """Keys and values from a place on, and where the last of them ends."""
+    arguments: dict[str, Any] = {}
+    while (pair := _PAIR.match(inside, position)) is not None:
+        key = pair["key"].strip()
+        arguments[key] = typed(pair["value"], properties.get(key))
+        position = pair.end()
+    return arguments, position

@@ -3,7 +3,7 @@ message `to=functions.NAME` is a call, `final` and the rest of `commentary` are 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from synth.schemas import ToolCall, ToolSchemas
 from synth.text.calls.found import RECOVERED, UNREAD, FoundCalls, cut_off, json_end, tool_named
@@ -53,12 +53,15 @@ def read_harmony(text: str, tools: ToolSchemas) -> FoundCalls | None:
             break
         _sort(message, tools, calls, texts, thoughts)
 
-    rest = text[end:]
-    whole = not any(_MARK.search(one) for one in (*texts, rest))
+    texts.append(text[end:])
+    whole = not any(map(_MARK.search, texts))
     told = ((RECOVERED,) if calls else ()) + tuple(repairs) + (() if whole else (UNREAD,))
-    said = "\n".join(filter(None, (one.strip() for one in (*texts, rest))))
-    thought = "\n".join(filter(None, (one.strip() for one in thoughts)))
-    return FoundCalls(tuple(calls), said, told, len(text), thought)
+    return FoundCalls(tuple(calls), _lines(texts), told, len(text), _lines(thoughts))
+
+
+def _lines(texts: Iterable[str]) -> str:
+    """Texts one below the other, without those that are empty."""
+    return "\n".join(filter(None, map(str.strip, texts)))
 
 
 def _messages(text: str) -> Iterator["re.Match[str]"]:

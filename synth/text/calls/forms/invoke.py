@@ -7,7 +7,7 @@ from typing import Any
 
 from synth.schemas import ToolCall, ToolSchemas
 from synth.text.calls.argument_types import properties_of, typed
-from synth.text.calls.found import FoundCalls, after_ends, as_json, tool_named
+from synth.text.calls.found import FoundCalls, after_ends, as_json, past, tool_named
 
 INVOKE = "tool_call_invoke"
 _PREFIX = r"(?:[｜|]DSML[｜|]|\w+:)?"
@@ -29,8 +29,7 @@ _NOT_CLOSED = "arguments are not a JSON object: parameters of the call are not c
 
 def read_invoke(text: str, opened: "re.Match[str]", tools: ToolSchemas) -> FoundCalls | None:
     """The calls of a block, or of one that has none around it; None where none is whole."""
-    block = _BLOCK_OPEN.match(text, opened.start())
-    end = block.end() if block is not None else opened.start()
+    end = past(_BLOCK_OPEN, text, opened.start())
     calls: list[ToolCall] = []
 
     if text.find("invoke>", end) < 0:  # a model that loops closes none
@@ -41,9 +40,8 @@ def read_invoke(text: str, opened: "re.Match[str]", tools: ToolSchemas) -> Found
     if not calls:
         return None
 
-    closed = _BLOCK_CLOSE.match(text, end)
-    end = closed.end() if closed is not None else end
-    return FoundCalls(tuple(calls), "", (INVOKE,), after_ends(text, end))
+    end = after_ends(text, past(_BLOCK_CLOSE, text, end))
+    return FoundCalls(tuple(calls), "", (INVOKE,), end)
 
 
 def _call(found: "re.Match[str]", tools: ToolSchemas) -> ToolCall:

@@ -11,6 +11,7 @@ from synth.text.calls.found import (
     after_ends,
     after_space,
     as_json,
+    past,
     tool_named,
 )
 from synth.text.calls.json_calls import begun, read_objects
@@ -58,9 +59,8 @@ def read_marked(text: str, opened: "re.Match[str]", tools: ToolSchemas) -> Found
     if found is None:
         return None
 
-    close = closes.match(text, found.end)
-    end = close.end() if close is not None else found.end
-    return FoundCalls(found.calls, "", (MARKED, *found.repairs), after_ends(text, end))
+    end = after_ends(text, past(closes, text, found.end))
+    return FoundCalls(found.calls, "", (MARKED, *found.repairs), end)
 
 
 def _python_end(text: str, begin: int, stop: int) -> int:

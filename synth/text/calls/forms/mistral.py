@@ -10,8 +10,7 @@ from synth.text.calls.found import (
     FoundCalls,
     after_ends,
     after_space,
-    cut_off,
-    json_end,
+    object_end,
     tool_named,
 )
 from synth.text.calls.json_calls import read_objects
@@ -36,13 +35,10 @@ def read_mistral(text: str, opened: "re.Match[str]", tools: ToolSchemas) -> Foun
     while (named := _NAMED.match(text, end)) is not None:
         if end != opened.start() and not text[end:].lstrip().startswith("[TOOL_CALLS]"):
             break
-        stop = json_end(text, named.end())
+        stop = object_end(text, named.end(), _NEXT)
         if stop is None:
-            if cut_off(text, named.end()):
-                told.append(UNREAD)
-                break
-            following = _NEXT.search(text, named.end())
-            stop = following.start() if following else len(text)
+            told.append(UNREAD)
+            break
         name = tool_named(tools, named["name"]) or named["name"]
         calls.append(ToolCall.received("", name, text[named.end() : stop].strip()))
         end = stop

@@ -13,8 +13,8 @@ from synth.text.calls.found import (
     FoundCalls,
     after_space,
     as_json,
-    cut_off,
-    json_end,
+    object_end,
+    past,
     tool_named,
 )
 from synth.text.calls.json_calls import begun, read_objects
@@ -66,23 +66,16 @@ def _with_input(text: str, begin: int, tools: ToolSchemas) -> FoundCalls | None:
     if named is None or name is None:
         return _without_input(text, begin, tools)
 
-    fence = _FENCE.match(text, named.end())
-    begin = fence.end() if fence is not None else named.end()
-    if text.startswith("{", begin):
-        end = json_end(text, begin)
-        if end is None and cut_off(text, begin):
-            return FoundCalls((), "", (UNREAD,))
-    else:
-        end = None
+    begin = past(_FENCE, text, named.end())
+    fenced = begin > named.end()
+    end = object_end(text, begin, _STOP)
     if end is None:
-        stop = _STOP.search(text, begin)
-        end = stop.start() if stop is not None else len(text)
+        return FoundCalls((), "", (UNREAD,))
     given = text[begin:end].strip().removesuffix("```").strip()
     if not given and properties_of(tools, name) and not text[end:].strip():
         return FoundCalls((), "", (UNREAD,))
 
-    closed = _FENCE_END.match(text, end) if fence is not None else None
-    end = closed.end() if closed is not None else end
+    end = past(_FENCE_END, text, end) if fenced else end
     return FoundCalls((_call(name, given, tools),), "", (), end)
 
 
@@ -99,12 +92,11 @@ def _without_input(text: str, begin: int, tools: ToolSchemas) -> FoundCalls | No
 
 def _at_once(text: str, begin: int, tools: ToolSchemas) -> FoundCalls | None:
     """An object, `NAME[TEXT]`, or `NAME(key=value)`."""
-    fence = _FENCE.match(text, begin)
-    start = after_space(text, fence.end() if fence is not None else begin)
+    inside = past(_FENCE, text, begin)
+    start = after_space(text, inside)
     found = read_objects(text, start, tools, marked=False)
     if found is not None:
-        closed = _FENCE_END.match(text, found.end) if fence is not None else None
-        end = closed.end() if closed is not None else found.end
+        end = past(_FENCE_END, text, found.end) if inside > begin else found.end
         return FoundCalls(found.calls, "", found.repairs, end)
     if begun(text, start, tools):
         return FoundCalls((), "", (UNREAD,))

@@ -16,6 +16,7 @@ from synth.text.calls.found import (
     after_ends,
     cut_off,
     json_end,
+    past,
     tool_named,
 )
 
@@ -46,8 +47,7 @@ _SECTION_END = re.compile(rf"\s*{_CLOSE}")
 
 def read_section(text: str, opened: "re.Match[str]", tools: ToolSchemas) -> FoundCalls | None:
     """The calls of a section; None where there is no whole one."""
-    section = _OPENED.match(text, opened.start())
-    end = section.end() if section is not None else opened.start()
+    end = past(_OPENED, text, opened.start())
     calls, repairs = list[ToolCall](), [SECTION]
 
     while (begun := _CALL.match(text, end)) is not None:
@@ -62,9 +62,8 @@ def read_section(text: str, opened: "re.Match[str]", tools: ToolSchemas) -> Foun
 
     if not calls:
         return None
-    closed_section = _SECTION_END.match(text, end)
-    end = closed_section.end() if closed_section is not None else end
-    return FoundCalls(tuple(calls), "", tuple(dict.fromkeys(repairs)), after_ends(text, end))
+    end = after_ends(text, past(_SECTION_END, text, end))
+    return FoundCalls(tuple(calls), "", tuple(dict.fromkeys(repairs)), end)
 
 
 def _arguments(text: str, begin: int) -> tuple[str, int, bool] | None:
@@ -79,7 +78,6 @@ def _arguments(text: str, begin: int) -> tuple[str, int, bool] | None:
         stop = closing.start()
     written = text[begin:stop].strip()
 
-    fence = _FENCE_END.match(text, stop)
-    end = fence.end() if fence is not None else stop
-    closed = _CALL_END.match(text, end)
-    return written or "{}", closed.end() if closed is not None else end, closed is not None
+    fenced = past(_FENCE_END, text, stop)
+    end = past(_CALL_END, text, fenced)
+    return written or "{}", end, end > fenced
