@@ -6,11 +6,11 @@ in a failed run names its turn. What it was measured on stands in docs/attributi
 
 import re
 from collections.abc import Iterator, Mapping
-from importlib.resources import files
 
 import msgspec
 
 from synth.schemas import SampledBy, Source, Termination, Trajectory, Turn
+from synth.text.data_files import read
 from synth.text.provenance.effect import effectful_by_name, first_word
 from synth.text.provenance.linter import provenance
 from synth.text.transcript.acts import act_digest
@@ -42,9 +42,7 @@ class _Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     handed_over: frozenset[str]
 
 
-_FILE = msgspec.yaml.decode(
-    (files("synth.filters.attribution") / "rules.yaml").read_bytes(), type=_Rules
-)
+_FILE = read("filters/attribution/rules.yaml", _Rules)
 _FAILED, _INVENTED, _CLAIM, _TROUBLE = (
     re.compile(pattern, re.IGNORECASE)
     for pattern in (_FILE.failed, _FILE.invented, _FILE.claim, _FILE.trouble)

@@ -4,9 +4,10 @@ The file is read once, when the filter is first used.
 """
 
 from collections.abc import Mapping
-from importlib.resources import files
 
 import msgspec
+
+from synth.text.data_files import read
 
 
 class AnswerKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -38,9 +39,7 @@ class Lists(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kinds: Mapping[str, tuple[str, ...]]
 
 
-LISTS = msgspec.yaml.decode(
-    (files("synth.filters.signals") / "signals.yaml").read_bytes(), type=Lists
-)
+LISTS = read("filters/signals/signals.yaml", Lists)
 
 # "talk to a manager" and all its kin would fill the file
 PHRASES = dict(LISTS.phrases)

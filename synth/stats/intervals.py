@@ -42,9 +42,7 @@ def wilson(successes: int, n: int) -> tuple[float, float]:
     return (centre - half) / (1 + z2 / n), (centre + half) / (1 + z2 / n)
 
 
-def clustered(
-    solved: Sequence[int], trials: Sequence[int], *, seed: int = 0
-) -> tuple[float, float]:
+def clustered(solved: Sequence[int], trials: Sequence[int]) -> tuple[float, float]:
     """The 95 % interval of all solved over all trials, by a bootstrap of tasks (percentiles of
     2,000 draws).
 
@@ -58,7 +56,7 @@ def clustered(
         return wilson(round(solved[0] / trials[0] * len(n)), len(n))
 
     # a draw says how often each task was taken: as many as there are, with replacement
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     weights = np.full(len(n), 1 / len(n))
     # one draw at a time: 2,000 counts of every task at once would not fit where tasks are many
     drawn = (rng.multinomial(len(n), weights) for _ in range(DRAWS))

@@ -41,14 +41,14 @@ def missing() -> str | None:
     )
 
 
-def processor_has_bf16(cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
+def processor_has_bf16() -> bool:
     """Whether the processor multiplies bf16 itself: elsewhere it is slower than float32."""
     try:
-        lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines()
+        cpuinfo = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return False
 
-    flags = next((line for line in lines if line.startswith("flags")), "")
+    flags = next((line for line in cpuinfo.splitlines() if line.startswith("flags")), "")
     return not _BF16_FLAGS.isdisjoint(flags.split())
 
 

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import msgspec
 
 from synth.schemas import SampledBy, ToolCall, Trajectory, Turn, content_hash
+from synth.text.provenance.arguments import under
 from synth.topology.nondeterminism.fields import tool_of
 from synth.topology.nondeterminism.masking import Masking, Nondeterminism
 
@@ -117,16 +118,10 @@ def _arguments(call: ToolCall, parameters: Mapping[str, Any]) -> Any:
 
     filled = {
         name: schema["default"]
-        for name, schema in _mapping(parameters, "properties").items()
+        for name, schema in under(parameters, "properties").items()
         if isinstance(schema, dict) and "default" in schema
     }
     return _canonical({**filled, **call.parsed()}, parameters)
-
-
-def _mapping(schema: Any, name: str) -> dict[str, Any]:
-    """What a schema says under a name; empty where that, or the schema itself, is no mapping."""
-    found = schema.get(name) if isinstance(schema, dict) else None
-    return found if isinstance(found, dict) else {}
 
 
 def _canonical(value: Any, schema: Any) -> Any:
@@ -136,11 +131,11 @@ def _canonical(value: Any, schema: Any) -> Any:
     if isinstance(value, float) and value.is_integer():
         return int(value)  # JSON has one kind of number
     if isinstance(value, dict):
-        inner = _mapping(schema, "properties")
+        inner = under(schema, "properties")
         return {key: _canonical(value[key], inner.get(key)) for key in sorted(value)}
 
     if isinstance(value, list):
-        found = [_canonical(item, _mapping(schema, "items")) for item in value]
+        found = [_canonical(item, under(schema, "items")) for item in value]
         if isinstance(schema, dict) and schema.get("uniqueItems") is True:
             found.sort(key=lambda item: msgspec.json.encode(item, order="deterministic"))
         return found

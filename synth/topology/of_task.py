@@ -62,16 +62,8 @@ def task_rows(
     `level`: how turns are merged; `merging` is needed at level semantic. `nondeterminism`: what is
     masked in answers before they are compared. `group`: trials per task in RL.
     """
-    populations: dict[str, list[tuple[Trajectory, list[TurnKeys]]]] = {}
-
-    # in an order of their own: workers commit trials in whatever order
-    for trajectory in sorted(trials, key=lambda one: (one.trial, one.trajectory_id)):
-        if is_donor(trajectory):
-            keys = trajectory_keys(trajectory, nondeterminism)
-            populations.setdefault(population(trajectory), []).append((trajectory, keys))
-
     rows = TaskRows([], [], [])
-    for name, keyed in populations.items():
+    for name, keyed in _populations(trials, nondeterminism).items():
         if merging is not None:
             found = merging(keyed)
             rows.scores.extend(_merged(keyed, found))
@@ -87,6 +79,21 @@ def task_rows(
         rows.scores.extend(_of_task(graph, name, keyed, group, credits["gigpo"]))
 
     return rows
+
+
+def _populations(
+    trials: Sequence[Trajectory], nondeterminism: Nondeterminism | None
+) -> dict[str, Keyed]:
+    """By population, its trials with their keys."""
+    found: dict[str, list[tuple[Trajectory, list[TurnKeys]]]] = {}
+
+    # in an order of their own: workers commit trials in whatever order
+    for trajectory in sorted(trials, key=lambda one: (one.trial, one.trajectory_id)):
+        if is_donor(trajectory):
+            keys = trajectory_keys(trajectory, nondeterminism)
+            found.setdefault(population(trajectory), []).append((trajectory, keys))
+
+    return {**found}
 
 
 def _merged(keyed: Keyed, found: Merges) -> Iterator[Score]:
@@ -148,12 +155,7 @@ def _path(trajectory: Trajectory, keys: Sequence[TurnKeys]) -> Path:
 
 def _of_trials(graph: TaskGraph, keyed: Keyed, credits: dict[str, list[Credit]]) -> Iterator[Score]:
     """What the graph says of each trial: one score a metric."""
-    # successes that broke the process are short for the wrong reason, and no yardstick
-    lengths = {
-        trajectory.trajectory_id: len(keys)
-        for trajectory, keys in keyed
-        if trajectory.outcome == "success" and process_kept(trajectory)
-    }
+    lengths = _lengths(keyed)
 
     for at, potential in enumerate(potentials(graph)):
         trajectory, keys = keyed[at]
@@ -174,6 +176,17 @@ def _of_trials(graph: TaskGraph, keyed: Keyed, credits: dict[str, list[Credit]])
             own = credit[at]
             detail = {"turns": turns, "steps": own.steps, "groups": own.groups}
             yield Score(identity, name, own.episode, detail=detail)
+
+
+def _lengths(keyed: Keyed) -> dict[str, int]:
+    """The turns of each success that broke no process constraint: others are short for the wrong
+    reason, and no yardstick.
+    """
+    return {
+        trajectory.trajectory_id: len(keys)
+        for trajectory, keys in keyed
+        if trajectory.outcome == "success" and process_kept(trajectory)
+    }
 
 
 def _of_pairs(graph: TaskGraph) -> Iterator[Score]:

@@ -77,27 +77,25 @@ def pair_of(
     return PotentialPair(first, second, of_first, of_second, len(graph.trials) - 2)
 
 
-def potential_pairs(graph: TaskGraph, most: int = PAIRED) -> Iterator[PotentialPair]:
+def potential_pairs(graph: TaskGraph) -> Iterator[PotentialPair]:
     """Yields each pair of trials once, whatever their outcomes; of many trials, those at most
-    `most` places apart.
+    `PAIRED` places apart.
     """
     trials = graph.trials
     count = len(trials)
     for at, first in enumerate(trials):
-        for step in range(1, min(most, count // 2) + 1):
+        for step in range(1, min(PAIRED, count // 2) + 1):
             # half a ring further lies the pair that its other end has given already
             if 2 * step < count or at < step:
                 yield pair_of(graph, first, trials[(at + step) % count])
 
 
-def potentials(graph: TaskGraph, kappa: float = KAPPA) -> list[Potential]:
+def potentials(graph: TaskGraph) -> list[Potential]:
     """One per trial, in their order."""
-    return [potential(graph, trial, (trial,), kappa) for trial in graph.trials]
+    return [potential(graph, trial, (trial,)) for trial in graph.trials]
 
 
-def potential(
-    graph: TaskGraph, trial: GraphTrial, left_out: Sequence[GraphTrial], kappa: float = KAPPA
-) -> Potential:
+def potential(graph: TaskGraph, trial: GraphTrial, left_out: Sequence[GraphTrial]) -> Potential:
     """Of one trial by the trials of the graph but some, of which it is one.
 
     `left_out` is the trial alone, or a pair that is to be compared by the same donors.
@@ -117,7 +115,7 @@ def potential(
         about = graph.ways.nodes[node]
         n, n_success = about["n"] - len(there), about["n_success"] - sum(there)
         support.append(n)
-        values.append((n_success + kappa * rate) / (n + kappa) - rate if n else None)
+        values.append((n_success + KAPPA * rate) / (n + KAPPA) - rate if n else None)
 
     seen = sum(n > 0 for n in support) / len(support) if support else 0.0
     return Potential(

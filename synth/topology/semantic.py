@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from synth.schemas import Trajectory, content_hash
+from synth.text.json_values import json_in
 from synth.topology.embeddings import Embed, Vectors
 from synth.topology.keys import TurnKeys
-from synth.topology.nondeterminism.masking import json_in
 
 PIECE = 500
 """Characters that are embedded together: MiniLM reads 256 tokens and drops the rest."""

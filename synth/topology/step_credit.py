@@ -59,10 +59,6 @@ class Credit(msgspec.Struct, frozen=True):
     steps: tuple[float, ...]
     groups: tuple[int, ...]
 
-    def total(self, weight: float = 1.0) -> tuple[float, ...]:
-        """Episode and step term together."""
-        return tuple(self.episode + weight * step for step in self.steps)
-
 
 class _Group(msgspec.Struct, frozen=True):
     """What a group of numbers is standardised by; `even`: all of them are the same."""

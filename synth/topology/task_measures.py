@@ -46,9 +46,7 @@ def strategic_heterogeneity(strategies: Sequence[Hashable]) -> float | None:
     return len(set(strategies)) / len(strategies) if len(strategies) >= 3 else None
 
 
-def mixed_group_probability(
-    successes: int, trials: int, group: int, prior: tuple[float, float] = PRIOR
-) -> float:
+def mixed_group_probability(successes: int, trials: int, group: int) -> float:
     """E[1 - p^G - (1-p)^G] under the Beta posterior of the pass rate p: the chance that G trials
     have both outcomes.
 
@@ -57,7 +55,7 @@ def mixed_group_probability(
     if not 0 <= successes <= trials or group < 1:
         raise ValueError(f"{successes} successes of {trials} trials, group {group}")
 
-    a, b = prior[0] + successes, prior[1] + trials - successes
+    a, b = PRIOR[0] + successes, PRIOR[1] + trials - successes
     all_pass = prod((a + i) / (a + b + i) for i in range(group))
     all_fail = prod((b + i) / (a + b + i) for i in range(group))
 

@@ -44,22 +44,22 @@ def by_name(tools: Iterable[ToolSchema]) -> dict[str, ToolSchema]:
 
 def parameters(tool: ToolSchema | None) -> Schema:
     """The JSON schema of a tool's arguments; empty where it has none."""
-    return _under(_function(tool or {}), "parameters")
+    return under(_function(tool or {}), "parameters")
 
 
 def properties(tool: ToolSchema | None) -> Schema:
     """The schemas of a tool's arguments by their names."""
-    return _under(parameters(tool), "properties")
+    return under(parameters(tool), "properties")
 
 
 def _function(tool: ToolSchema) -> Schema:
     """A tool's schema without the `function` around it."""
-    return _under(tool, "function") if "function" in tool else tool
+    return under(tool, "function") if "function" in tool else tool
 
 
-def _under(schema: Schema, key: str) -> Schema:
-    """What stands under a key, empty where that is no object."""
-    value = schema.get(key)
+def under(schema: Any, key: str) -> Schema:
+    """What stands under a key; empty where that, or the schema itself, is no object."""
+    value = schema.get(key) if isinstance(schema, dict) else None
     return value if isinstance(value, dict) else {}
 
 
@@ -75,17 +75,17 @@ def scalars(
     if depth > _DEEPEST:
         yield Argument(path, name, msgspec.json.encode(value).decode())
     elif isinstance(value, dict):
-        named, others = _under(schema, "properties"), _under(schema, "additionalProperties")
+        named, others = under(schema, "properties"), under(schema, "additionalProperties")
         for key, entry in value.items():
             place = f"{path}.{key}" if path else key
             if key in named or not (others or _VALUE_AS_KEY.search(key)):
-                yield from scalars(entry, _under(named, key), place, key, below)
+                yield from scalars(entry, under(named, key), place, key, below)
             else:
                 yield Argument(f"{place}#key", name, key)
                 yield from scalars(entry, others, place, name, below)
     elif isinstance(value, list):
         for at, entry in enumerate(value):
-            yield from scalars(entry, _under(schema, "items"), f"{path}[{at}]", name, below)
+            yield from scalars(entry, under(schema, "items"), f"{path}[{at}]", name, below)
     else:
         yield Argument(path, name, value, schema)
 
@@ -132,7 +132,7 @@ def all_permitted(schema: Any) -> Iterator[Any]:
     """The values that a schema, and those of what it holds, name."""
     if isinstance(schema, dict):
         yield from permitted(schema)
-        for part in _under(schema, "properties").values():
+        for part in under(schema, "properties").values():
             yield from all_permitted(part)
 
         for key in ("items", "additionalProperties"):

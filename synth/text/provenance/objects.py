@@ -8,7 +8,7 @@ from collections import defaultdict
 from functools import lru_cache
 from typing import Any
 
-import msgspec
+from synth.text.json_values import json_in
 
 JsonObject = dict[str, Any]
 Group = dict[str, Any]
@@ -20,7 +20,6 @@ argument's name.
 """
 MOST_SIBLINGS = 200
 _DEEPEST = 60
-_DECODER = msgspec.json.Decoder()
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _DIGIT = re.compile(r"\d")
 
@@ -56,15 +55,15 @@ class Objects:
 
     def read(self, content: str, asked: str) -> None:
         """Adds an answer; `asked` are the arguments of the call that it answers."""
-        if content[:1] not in ("{", "["):
+        value = json_in(content)
+        if value is None:
             return
 
         self._asked = asked
 
         try:
-            value = _DECODER.decode(content)
             self._visit(value, "", None, 0)
-        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        except RecursionError:
             return
 
         self.documents.append(value)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from synth.schemas import RowError, ToolCall, Trajectory
-from synth.text.provenance.arguments import by_name, parameters
+from synth.text.provenance.arguments import by_name, parameters, under
 
 _SIZES = [
     f"{bound}{what}"
@@ -68,9 +68,7 @@ def _replaced(given: Any, changed: Any, key: str) -> Iterator[tuple[str, Any]]:
 
 def _numbers(schema: Mapping[str, Any]) -> Iterator[str]:
     """The arguments that are numbers and nothing else, as far as a schema says so."""
-    properties = schema.get("properties")
-
-    for name, said in properties.items() if isinstance(properties, Mapping) else ():
+    for name, said in under(schema, "properties").items():
         if isinstance(said, Mapping) and said.get("type") in ("integer", "number"):
             yield name
 

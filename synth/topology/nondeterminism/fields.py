@@ -14,6 +14,7 @@ from typing import Any, Literal
 import msgspec
 
 from synth.schemas import Observation, Task
+from synth.text.json_values import json_in
 
 LEAST, SHARE = 2, 0.5
 """Comparisons that a place must have differed in: so many, and such a share of those that had
@@ -121,8 +122,10 @@ def nondeterministic_fields(pairs: Sequence[Compared], asked: Asked) -> list[Fie
     )
 
     # asked of the values only once the counts are known: most places never differ
-    told = ({**row, "refused": _refused(row, asked)} for row in found.iter_rows(named=True))
-    return [msgspec.convert(row, Field) for row in told]
+    return [
+        msgspec.convert({**row, "refused": _refused(row, asked)}, Field)
+        for row in found.iter_rows(named=True)
+    ]
 
 
 def _refused(row: Mapping[str, Any], asked: Asked) -> str | None:
@@ -172,12 +175,10 @@ def _scalars_in(text: str) -> list[tuple[str, str]] | None:
     """(place, text) of the scalars of a JSON object or list; None for other texts, and for what is
     nested too deeply to be read.
     """
-    if text[:1] not in ("{", "["):
-        return None
-
+    value = json_in(text)
     try:
-        return list(_scalars(msgspec.json.decode(text)))
-    except (msgspec.DecodeError, RecursionError):
+        return None if value is None else list(_scalars(value))
+    except RecursionError:
         return None
 
 

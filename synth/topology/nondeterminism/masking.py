@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from synth.text.json_values import json_in
 from synth.text.pattern_set import PatternSet
 
 DEFAULTS: Mapping[str, str] = {
@@ -64,19 +65,6 @@ def without(value: Any, fields: Collection[str], at: str = "") -> Any:
         return [without(item, fields, f"{at}[]") for item in value]
 
     return LEARNED if at in fields else value
-
-
-def json_in(text: str) -> Any:
-    """The object or list that a text is as JSON; None for other texts, and for what is nested too
-    deeply to be read.
-    """
-    if text[:1] not in ("{", "["):
-        return None
-
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
-        return None
 
 
 class Masking:

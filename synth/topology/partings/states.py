@@ -1,7 +1,7 @@
 """Where trials of a task part: states that several of them were in, and what each did there."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
 from typing import Literal
 
@@ -27,7 +27,6 @@ or tools; the user or the world said something else before they did; they worded
 otherwise, so that later prompts differ; an act cannot be learnt; acts passed alike; trials with
 both outcomes are one text.
 """
-Passed = Callable[[str], bool]
 
 
 class SeenAct(msgspec.Struct, frozen=True):
@@ -93,8 +92,8 @@ def shared_states(trials: Sequence[SeenTrial]) -> Iterator[SharedState]:
     """Every state at which trials of a group did different acts that can be learnt, whatever came
     of them; the states before others first.
     """
-    depth, most = 0, max((len(trial.steps) for trial in trials), default=0)
-    while depth < most:
+    most = max((len(trial.steps) for trial in trials), default=0)
+    for depth in range(most):
         for together in states(trials, depth):
             acts: defaultdict[str, list[SeenTrial]] = defaultdict(list)
             for trial in together:
@@ -108,7 +107,6 @@ def shared_states(trials: Sequence[SeenTrial]) -> Iterator[SharedState]:
                         for _, same in sorted(acts.items())
                     ),
                 )
-        depth += 1
 
 
 def why_none(trials: Sequence[SeenTrial]) -> str:

@@ -45,10 +45,13 @@ def mixed_groups(ledger: StoredLedger) -> dict[str, list[SeenTrial]]:
     found: defaultdict[str, set[str]] = defaultdict(set)
     for record in ledger.records():
         found[record["task_id"]].add(record["outcome"])
-    mixed = {task for task, outcomes in found.items() if outcomes.issuperset(_DECIDED)}
 
-    of_mixed = {one["trajectory_id"] for one in ledger.records() if one["task_id"] in mixed}
-    wanted = of_mixed & set(ledger.state.current_valid())
+    wanted = {
+        record["trajectory_id"]
+        for record in ledger.records()
+        if found[record["task_id"]].issuperset(_DECIDED)
+    }
+    wanted &= set(ledger.state.current_valid())
     groups: defaultdict[str, list[SeenTrial]] = defaultdict(list)
     came_of: defaultdict[str, set[Outcome]] = defaultdict(set)
 
@@ -65,9 +68,8 @@ def mixed_groups(ledger: StoredLedger) -> dict[str, list[SeenTrial]]:
 
 
 def _is_trial(one: Trajectory) -> bool:
-    """A decided attempt from the beginning, by nobody who was told anything."""
-    told = one.gold_informed or one.guidance is not None or one.parent_id is not None
-    return one.outcome.value in _DECIDED and one.synthesizer not in EVIDENCE and not told
+    """An attempt from the beginning, by nobody who was told anything."""
+    return not one.gold_informed and one.guidance is None and one.parent_id is None
 
 
 def trial_of(one: Trajectory) -> SeenTrial:

@@ -22,7 +22,6 @@ def test_gigpo_compares_discounted_returns_of_steps_from_the_same_state() -> Non
     assert one.steps == pytest.approx((0.25, 0.5))
     assert other.steps == pytest.approx((-0.25, -0.5))
     assert (one.episode, other.episode) == (0.5, -0.5)
-    assert one.total(2.0) == pytest.approx((1.0, 1.5))
     assert one.groups == (2, 2)
 
 

@@ -15,9 +15,7 @@ def computation(argument: Argument, seen: Seen) -> str | None:
     day = as_date(value)
 
     if day is None and isinstance(value, str):
-        parts = [part.strip() for part in value.split(",")]
-        is_list = len(parts) > 1 and all(part and seen.first(part) for part in parts)
-        return "list" if is_list else None
+        return "list" if _is_list(value, seen) else None
 
     prose = [piece.folded for piece in seen.pieces if not piece.source.startswith("tool:")]
     documents = seen.objects.documents
@@ -34,3 +32,9 @@ def computation(argument: Argument, seen: Seen) -> str | None:
         return "days between"
 
     return how
+
+
+def _is_list(value: str, seen: Seen) -> bool:
+    """Whether a text has several parts between commas, all of which were seen."""
+    parts = [part.strip() for part in value.split(",")]
+    return len(parts) > 1 and all(part and seen.first(part) for part in parts)

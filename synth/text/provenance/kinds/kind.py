@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 import msgspec
 
 from synth.text.data_files import read
+from synth.text.json_values import json_in
 from synth.text.provenance.arguments import (
     FREE_TEXT_NAMES,
     Argument,
@@ -23,7 +24,7 @@ from synth.text.provenance.arguments import (
 from synth.text.provenance.dates import as_date
 from synth.text.provenance.effect import WRITING_VERBS, first_word
 from synth.text.provenance.kinds import python, scripts, shell, sql, sql_names, words
-from synth.text.provenance.kinds.telling import Literal, json_in, languages
+from synth.text.provenance.kinds.telling import Literal, languages
 from synth.text.provenance.objects import is_identifier
 
 
@@ -111,7 +112,7 @@ def _composed(value: str, name: str, tool: str) -> ArgumentKind | None:
     if sql.is_sql(value):
         return ArgumentKind.QUERY
 
-    if value[:1] in ("{", "[") and json_in(value) is not None:
+    if json_in(value) is not None:
         return ArgumentKind.JSON
 
     if _URL.fullmatch(value):

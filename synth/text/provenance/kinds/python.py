@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from textwrap import dedent
 
+from synth.text.json_values import json_in
 from synth.text.provenance.dates import as_date
 from synth.text.provenance.effect import effectful_by_name
 from synth.text.provenance.kinds import sql
@@ -16,7 +17,6 @@ from synth.text.provenance.kinds.patterns import words_of
 from synth.text.provenance.kinds.telling import (
     Literal,
     is_name,
-    json_in,
     of_json,
     telling,
     tells_as,
@@ -95,7 +95,7 @@ def of_text(text: str, name: str, *, acted: bool) -> Iterator[Literal]:
     """
     if sql.is_sql(text):
         yield from sql.literals(text)
-    elif text[:1] in ("{", "[") and (value := json_in(text)) is not None:
+    elif (value := json_in(text)) is not None:
         yield from of_json(value, name)
     elif as_date(text) is not None or (acted and is_name(text)):
         yield Literal(text, name)

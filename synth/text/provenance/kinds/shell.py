@@ -5,10 +5,11 @@ import shlex
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from synth.text.json_values import json_in
 from synth.text.provenance.effect import WRITING_VERBS, first_word
 from synth.text.provenance.kinds import python, sql
 from synth.text.provenance.kinds.patterns import told_mode, words_of
-from synth.text.provenance.kinds.telling import Literal, json_in, languages, of_json, telling
+from synth.text.provenance.kinds.telling import Literal, languages, of_json, telling
 from synth.text.provenance.kinds.words import ASSIGNED, of_word
 
 _HEREDOC = re.compile(
@@ -149,7 +150,7 @@ def _of_operands(name: str, rest: Sequence[str], depth: int) -> Iterator[Literal
     for previous, word in pairwise(rest):
         given = _OPTION.fullmatch(word)
         if previous in words.worded or _REDIRECTS.fullmatch(previous):
-            yield from of_json(json_in(word)) if word[:1] in ("{", "[") else ()
+            yield from of_json(json_in(word))
             continue
 
         if name in (*words.shells, *words.pythons) and previous == "-c":

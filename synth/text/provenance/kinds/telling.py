@@ -185,16 +185,6 @@ def _significant(value: float) -> str:
     return repr(abs(value)).replace(".", "").strip("0")
 
 
-def json_in(text: str) -> Any:
-    """The object or list that a text is, None for others."""
-    try:
-        value = msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
-        return None
-
-    return value if isinstance(value, dict | list) else None
-
-
 def of_json(value: Any, name: str = "") -> list[Literal]:
     """The telling scalars of a JSON value, each with the key above it."""
     if isinstance(value, Mapping):

@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterator
 from urllib.parse import parse_qsl, urlsplit
 
+from synth.text.json_values import json_in
 from synth.text.provenance.dates import as_date
 from synth.text.provenance.kinds import sql
 from synth.text.provenance.kinds.patterns import without_ending, words_of
 from synth.text.provenance.kinds.telling import (
     Literal,
     is_email,
-    json_in,
     names_one,
     number,
     of_json,
@@ -34,7 +34,7 @@ def of_word(word: str, name: str = "", *, digits: int = 2) -> Iterator[Literal]:
     found = ASSIGNED.fullmatch(word)
     if found is not None and "://" not in word and not found["value"].startswith("="):
         yield from of_word(found["value"], found["name"], digits=digits)
-    elif word[:1] in ("{", "[") and (value := json_in(word)) is not None:
+    elif (value := json_in(word)) is not None:
         yield from of_json(value)
     elif sql.is_sql(word):
         yield from sql.literals(word)
@@ -45,14 +45,19 @@ def of_word(word: str, name: str = "", *, digits: int = 2) -> Iterator[Literal]:
     elif is_email(word) or as_date(word) is not None:
         yield Literal(word, name)
     elif (braces := _BRACES.search(word)) is not None:
-        for inner in braces["of"].split(","):
-            whole = f"{word[: braces.start()]}{inner}{word[braces.end() :]}"
+        for whole in _expanded(word, braces):
             yield from of_word(whole, name, digits=digits)
     else:
         # a path or a pattern at its signs, a text at its spaces
         parts = word.split() if " " in word else _APART.split(word)
         for part in parts:
             yield from _of_part(part.strip(".,;:!?()'\"*" if " " in word else "*"), name, digits)
+
+
+def _expanded(word: str, braces: re.Match[str]) -> list[str]:
+    """The words that a shell makes of one with a list in it."""
+    before, behind = word[: braces.start()], word[braces.end() :]
+    return [f"{before}{inner}{behind}" for inner in braces["of"].split(",")]
 
 
 def _of_part(part: str, name: str, digits: int) -> Iterator[Literal]:
