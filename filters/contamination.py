@@ -14,7 +14,7 @@ from pydantic import Field
 
 from synth.filters.contamination_documents import Documents, read
 from synth.filters.lineage import TaskLineage
-from synth.schemas import Case, Cases, Filter, FilterSettings, Source, Verdict
+from synth.schemas import Case, Cases, Filter, FilterSettings, Source, Trajectory, Verdict
 from synth.text.similarity import text_key
 from synth.topology.embeddings import SentenceEncoder
 
@@ -114,9 +114,7 @@ def _verdict(
     nearest: Find,
 ) -> Verdict:
     """By stamp, the whole text, n-grams, then by meaning; `stamps`: task -> its benchmark."""
-    # a retry, a branch, a task made of a benchmark's task: all are the benchmark's
-    descended = (stamps[task] for task in lineage.tasks(case.trajectory) if task in stamps)
-    stamp = case.trajectory.benchmark or next(descended, None)
+    stamp = _stamp(case.trajectory, lineage, stamps)
     if stamp in config.allow:
         return Verdict(True, "allowed")
 
@@ -137,6 +135,14 @@ def _verdict(
         return Verdict(False, "overlap", float(count), {"benchmark": name})
 
     return _by_meaning(case, nearest) or Verdict(True, "clean", float(count))
+
+
+def _stamp(trajectory: Trajectory, lineage: TaskLineage, stamps: Mapping[str, str]) -> str | None:
+    """The benchmark that a trajectory is of: a retry, a branch, a task made of a benchmark's task,
+    all are the benchmark's.
+    """
+    descended = (stamps[task] for task in lineage.tasks(trajectory) if task in stamps)
+    return trajectory.benchmark or next(descended, None)
 
 
 def _by_meaning(case: Case, nearest: Find) -> Verdict | None:

@@ -59,8 +59,7 @@ async def duplicates(cases: Cases, config: DuplicatesConfig) -> Mapping[str, Ver
     transcript has no turns.
     """
     # what stands before all tasks of an environment would make all of them near copies
-    openings = ((c.trajectory.task_id, o.content) for c in cases for o in c.trajectory.opening)
-    shared = shared_openings(openings)
+    shared = shared_openings(case.trajectory for case in cases)
     verdicts: dict[str, Verdict] = {}
     groups: dict[str, list[int]] = {}
     rows: list[_Row] = []

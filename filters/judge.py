@@ -5,7 +5,7 @@ read, or why there are none.
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from synth.engine.asking import RoleRequest, SourceMeans, told
+from synth.engine.asking import RoleRequest, SourceMeans, chat, told
 from synth.schemas import Case, Completion, Faulted, Measure, Trajectory
 from synth.text.transcript.log import log_of, quoted
 
@@ -84,9 +84,6 @@ def about_run(
         purpose=purpose,
         subject_id=case.trajectory.trajectory_id,
         task_id=case.trajectory.task_id,
-        messages=[
-            {"role": "system", "content": system},
-            {"role": "user", "content": "\n\n".join(filter(None, parts))},
-        ],
+        messages=chat(system, *filter(None, parts)),
         **about,
     )

@@ -17,6 +17,7 @@ from synth.engine.asking import (
     RoleRequest,
     SourceMeans,
     UnreadableError,
+    chat,
     json_reply,
     prompt,
     response_form,
@@ -78,6 +79,13 @@ class Inputs(Faulted, frozen=True, omit_defaults=True, kw_only=True):
     plan: float | None = None
     oss: float | None = None
     text: str | None = None
+
+    @property
+    def phis(self) -> Phis | None:
+        """The similarities, where there are all three."""
+        if self.exec is None or self.plan is None or self.oss is None:
+            return None
+        return Phis(self.exec, self.plan, self.oss)
 
 
 class Attempt(msgspec.Struct, frozen=True):
@@ -169,10 +177,7 @@ def _request(
         purpose="skill",
         subject_id=success.trajectory_id,
         task_id=success.task_id,
-        messages=[
-            {"role": "system", "content": prompt("skill_writer/role")},
-            {"role": "user", "content": f"{notes}\n\n{shown}\n\n{prompt('skill_writer/form')}"},
-        ],
+        messages=chat(prompt("skill_writer/role"), notes, shown, prompt("skill_writer/form")),
         sampling={} if sampling.get("max_tokens") else {"max_tokens": MOST_TOKENS},
         form=FORM,
     )
@@ -220,13 +225,13 @@ async def index(cases: Cases, config: PdiConfig) -> FilterResult:
 
         if inputs.fault is not None:
             verdicts[identity] = Verdict(None, "fault", detail=msgspec.to_builtins(inputs))
-        elif inputs.exec is None or inputs.plan is None or inputs.oss is None:
+        elif inputs.phis is None:
             verdicts[identity] = Verdict(None, str(inputs.why))
         else:
             verdicts[identity] = Verdict(None, "diagnostic")
 
             # a task counts once, whatever the number of its chains
-            found = (identity, Phis(inputs.exec, inputs.plan, inputs.oss))
+            found = (identity, inputs.phis)
             of_task[task] = min(of_task.get(task, found), found, key=lambda one: one[0])
 
     measures = {of_task[task][0]: [one] for task, one in _indices(of_task)}

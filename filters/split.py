@@ -159,8 +159,7 @@ def _move_leaks(
     of their root tasks.
     """
     # instructions that stand before all tasks make none of them similar
-    openings = ((c.trajectory.task_id, o.content) for c in cases for o in c.trajectory.opening)
-    shared = shared_openings(openings)
+    shared = shared_openings(case.trajectory for case in cases)
     rows: list[tuple[str, str]] = []
 
     with NearIndex(similarity) as index:

@@ -2,25 +2,12 @@
 
 import msgspec
 
-from synth.engine.asking import RoleRequest, json_reply, prompt
+from synth.engine.asking import RoleRequest, chat, json_reply, prompt, response_form
 from synth.schemas import Completion, Trajectory, content_hash
 from synth.text.leaks import Leak
 from synth.text.transcript.log import log_of, quoted
 
 PURPOSE = "leaks"
-_SCHEMA = {
-    "type": "object",
-    "properties": {"reason": {"type": "string"}, "leaks": {"type": "boolean"}},
-    "required": ["reason", "leaks"],
-    "additionalProperties": False,
-}
-FORM = {
-    "response_format": {
-        "type": "json_schema",
-        "json_schema": {"name": "leaks", "strict": True, "schema": _SCHEMA},
-    }
-}
-"""Asks a server of OpenAI's form for an object; the prompt says the same in words."""
 
 
 class _Reply(msgspec.Struct, forbid_unknown_fields=True):
@@ -28,6 +15,10 @@ class _Reply(msgspec.Struct, forbid_unknown_fields=True):
 
     reason: str
     leaks: bool
+
+
+FORM = {"response_format": response_form("leaks", _Reply)}
+"""Asks a server of OpenAI's form for an object; the prompt says the same in words."""
 
 
 def read(completion: Completion) -> bool:
@@ -63,10 +54,7 @@ def question(
     return RoleRequest(
         purpose=PURPOSE,
         subject_id=subject,
-        messages=[
-            {"role": "system", "content": prompt("judge/leaks")},
-            {"role": "user", "content": "\n\n".join(parts)},
-        ],
+        messages=chat(prompt("judge/leaks"), *parts),
         sampling={"temperature": temperature, "seed": seed, "extra": FORM},
         draw=draw,
     )

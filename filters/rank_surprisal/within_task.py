@@ -6,7 +6,7 @@ candidates of two policies, or of many, and only where the difference is larger 
 rest is a tie, `rsr_tie`, which the next criterion decides (rigor.md 10.1).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from statistics import pstdev
 
@@ -15,7 +15,17 @@ from msgspec import to_builtins
 
 from synth.filters.rank_surprisal.measure import MEASURED, RSR, RankSurprisalConfig, measure
 from synth.filters.rank_surprisal.ratio import Sums
-from synth.schemas import Case, Faulted, Filter, Outcome, Ranked, SynthError, Verdict, given
+from synth.schemas import (
+    Case,
+    Faulted,
+    Filter,
+    Outcome,
+    Ranked,
+    SynthError,
+    Trajectory,
+    Verdict,
+    given,
+)
 
 TIE = "rsr_tie"
 RESAMPLES = 400
@@ -59,7 +69,7 @@ async def within_task(cases: Sequence[Case], config: RankSurprisalConfig) -> Map
     scored: list[RankedTrial] = []
 
     for case in cases:
-        trajectory, identity = case.trajectory, case.trajectory.trajectory_id
+        identity = case.trajectory.trajectory_id
         found = next(one for one in case.measures if one.metric == RSR)
         about: Ranked = found.about
 
@@ -73,16 +83,23 @@ async def within_task(cases: Sequence[Case], config: RankSurprisalConfig) -> Map
             verdicts[identity] = Verdict(None, about.why or "fault", detail=lost)
             continue
 
-        turns = tuple(Sums(*turn) for turn in about.turns)
-        success = trajectory.outcome is Outcome.SUCCESS
-        who = (trajectory.policy, trajectory.model)
-        under = (given(about.weights_id), about.template_hash)
-        scored.append(RankedTrial(identity, who, success, turns, under))
+        scored.append(_trial(case.trajectory, about))
 
     if config.select:
         return verdicts | selected(scored, config)
 
     return verdicts | {one.identity: Verdict(None, "scored", one.ratio) for one in scored}
+
+
+def _trial(trajectory: Trajectory, about: Ranked) -> RankedTrial:
+    """A trajectory with what a student made of it."""
+    return RankedTrial(
+        trajectory.trajectory_id,
+        policy=(trajectory.policy, trajectory.model),
+        success=trajectory.outcome is Outcome.SUCCESS,
+        turns=tuple(Sums(*turn) for turn in about.turns),
+        under=(given(about.weights_id), about.template_hash),
+    )
 
 
 def selected(scored: Sequence[RankedTrial], config: RankSurprisalConfig) -> dict[str, Verdict]:
@@ -102,14 +119,22 @@ def selected(scored: Sequence[RankedTrial], config: RankSurprisalConfig) -> dict
         told = {"why": why, "lowest_of_all": order[0].identity if order else None}
         return verdicts | {one.identity: Verdict(None, TIE, one.ratio, told) for one in candidates}
 
-    # all are compared with the lowest: who lies above it by more than the noise goes
+    return verdicts | dict(_compared(candidates, order[0].identity, config.errors))
+
+
+def _compared(
+    candidates: Sequence[RankedTrial], lowest_of_all: str, errors: float
+) -> Iterator[tuple[str, Verdict]]:
+    """All candidates, the lowest first, beside that one: who lies above it by more than the noise
+    goes.
+    """
     best, *others = candidates
     gaps = {one.identity: (one.ratio - best.ratio, _error(best, one)) for one in others}
-    above = {identity for identity, (gap, error) in gaps.items() if gap > config.errors * error}
+    above = {identity for identity, (gap, error) in gaps.items() if gap > errors * error}
 
     for one in candidates:
         gap, error = gaps.get(one.identity, (0.0, 0.0))
-        lowest = {"lowest": best.identity, "lowest_of_all": order[0].identity}
+        lowest = {"lowest": best.identity, "lowest_of_all": lowest_of_all}
         detail = {"gap": gap, "error": error, **lowest}
         verdict = Verdict(None, TIE, one.ratio, {"why": "within_noise", **detail})
 
@@ -118,9 +143,7 @@ def selected(scored: Sequence[RankedTrial], config: RankSurprisalConfig) -> dict
         elif len(above) == len(others):
             verdict = Verdict(True, "lowest_rsr", one.ratio, detail)
 
-        verdicts[one.identity] = verdict
-
-    return verdicts
+        yield one.identity, verdict
 
 
 def _no_choice(candidates: Sequence[RankedTrial], config: RankSurprisalConfig) -> str | None:

@@ -4,7 +4,7 @@ shown to agree with gold in this run.
 What it asks, how replies are read and when it may decide: docs/rubrics.md.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 
 from msgspec import to_builtins
@@ -110,13 +110,7 @@ async def measure(case: Case, config: RubricConfig, means: SourceMeans) -> Seque
     A judge's fault is handed on as such, and asked again next time.
     """
     rubric = config.found
-    measures = []
-
-    for item in rubric.items:
-        if isinstance(item, Computed):
-            one = RULES[item.rule](case)
-            about = Rating(reason=one.reason) if one.reason else None
-            measures.append(Measure(f"{rubric.name}.{item.name}", one.value, about=about))
+    measures = list(_computed(rubric, case))
 
     if rubric.judged:
         # a role's own extra settings stand; the form of the reply is added to them
@@ -145,6 +139,15 @@ async def measure(case: Case, config: RubricConfig, means: SourceMeans) -> Seque
     return [*measures, overall(rubric, values), *([weight] if weight is not None else [])]
 
 
+def _computed(rubric: Rubric, case: Case) -> Iterator[Measure]:
+    """The items that rules compute."""
+    for item in rubric.items:
+        if isinstance(item, Computed):
+            one = RULES[item.rule](case)
+            about = Rating(reason=one.reason) if one.reason else None
+            yield Measure(f"{rubric.name}.{item.name}", one.value, about=about)
+
+
 async def judge(cases: Cases, config: RubricConfig) -> FilterResult:
     """Keep and drop where the judge may decide; undefined, with the score, where it is a column
     only.
@@ -152,18 +155,9 @@ async def judge(cases: Cases, config: RubricConfig) -> FilterResult:
     Beside the verdicts: a line per environment, and its agreement with gold as scores.
     """
     rubric = config.found
-
-    # what gold has decided tells how far the judge may be believed, environment by environment
-    items: dict[str, list[Item]] = {}
-
-    for case in cases:
-        accepts, outcome = _accepts(rubric, case), case.trajectory.outcome
-        if accepts is not None and outcome in (Outcome.SUCCESS, Outcome.FAILURE):
-            item = (case.trajectory.task_id, accepts, outcome is Outcome.SUCCESS)
-            items.setdefault(case.trajectory.env, []).append(item)
-
     notes, measures, deciding = [], {}, dict[str, str]()
-    for env, of_env in sorted(items.items()):
+
+    for env, of_env in sorted(_gold_decided(rubric, cases).items()):
         found = agreement(of_env, int(content_hash([config.digest, env], size=6), 16))
         why_not = found.why_not(config.min_items, config.min_kappa)
         notes.append(line(env, found, why_not))
@@ -175,6 +169,21 @@ async def judge(cases: Cases, config: RubricConfig) -> FilterResult:
         for case in cases
     }
     return FilterResult(verdicts, notes, measures)
+
+
+def _gold_decided(rubric: Rubric, cases: Cases) -> dict[str, list[Item]]:
+    """By environment, what gold and the judge have both decided: it tells how far the judge may be
+    believed there.
+    """
+    items: dict[str, list[Item]] = {}
+
+    for case in cases:
+        accepts, outcome = _accepts(rubric, case), case.trajectory.outcome
+        if accepts is not None and outcome in (Outcome.SUCCESS, Outcome.FAILURE):
+            item = (case.trajectory.task_id, accepts, outcome is Outcome.SUCCESS)
+            items.setdefault(case.trajectory.env, []).append(item)
+
+    return items
 
 
 def _accepts(rubric: Rubric, case: Case) -> bool | None:

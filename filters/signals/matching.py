@@ -141,8 +141,5 @@ class Phrases:
             both = len(mine) + self._trigrams.squares - shared
             found.update(np.flatnonzero(shared / both >= TRIGRAMS).tolist())
 
-        first: dict[str, str] = {}
-        for name, phrase in (self._phrases[at] for at in sorted(found)):
-            first.setdefault(name, phrase)
-
-        return first
+        # of a list the first phrase comes last, and is the one that stays
+        return dict(self._phrases[at] for at in sorted(found, reverse=True))

@@ -61,6 +61,12 @@ def quality(
     if left or max(severities["disengagement"], severities["stagnation"]) >= 3:
         return 0.0, about
 
+    score = _score(counts, severities, humans)
+    return score, replace(about, label=next(name for least, name in _LABELS if score >= least))
+
+
+def _score(counts: Counter[str], severities: Mapping[str, int], humans: int) -> float:
+    """What the counts come to of a person who was served; `humans`: the person's messages."""
     score = 50 + 20 * _SATISFACTION[min(counts["satisfaction"], 3)]
     score -= 10 * severities["disengagement"]
     if humans and counts["misalignment"] / humans > _MISALIGNED:
@@ -70,5 +76,4 @@ def quality(
         score -= 8 * severities["stagnation"]
 
     score -= sum(each * counts[category] for category, each in _PENALTIES.items())
-    score = min(max(score, 0.0), 100.0)
-    return score, replace(about, label=next(name for least, name in _LABELS if score >= least))
+    return min(max(score, 0.0), 100.0)

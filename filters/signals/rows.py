@@ -79,8 +79,8 @@ def rows(trajectory: Trajectory, *, corrected: bool) -> list[SignalRow]:
                 continue
 
             if heard.source is Source.TOOL or (corrected and told):
-                failed = heard.error or _FAILING.match(text) is not None
-                found.append(SignalRow(len(found), turn, "answer", text, heard.name or "", failed))
+                row = SignalRow(len(found), turn, "answer", text, heard.name or "", _failed(heard))
+                found.append(row)
             elif not (corrected and _CONTROL.fullmatch(text)):
                 found.append(SignalRow(len(found), turn, "human", text))
 
@@ -95,6 +95,11 @@ def rows(trajectory: Trajectory, *, corrected: bool) -> list[SignalRow]:
         hear(turn.observations, turn.index)
 
     return found[-LAST:]
+
+
+def _failed(answer: Observation) -> bool:
+    """Whether an answer was marked as an error, or opens like one."""
+    return answer.error or _FAILING.match(answer.content) is not None
 
 
 def _arguments(call: ToolCall) -> str:

@@ -129,22 +129,27 @@ def _design(pairs: Sequence[StyledPair], *, values: bool) -> tuple[Array, list[s
     said = [side.tokens + (side.value_tokens if values else ()) for side in sides]
     documents = Counter(token for tokens in said for token in set(tokens))
     names = sorted(documents, key=lambda token: (-documents[token], token))[:VOCABULARY]
-    place = {name: at for at, name in enumerate(names)}
-    rows = np.zeros((len(sides), len(names)))
-
-    for row, tokens in zip(rows, said, strict=True):
-        for token, count in Counter(tokens).items():
-            if token in place:
-                row[place[token]] = np.log1p(count)
-
-    rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
 
     lengths = [[sum(map(len, tokens)), len(tokens)] for tokens in said]
     thoughts = [[side.thought] for side in sides]
     shape = np.hstack([np.log1p(lengths), np.array(thoughts, float)])
     shape = (shape - shape.mean(axis=0)) / np.maximum(shape.std(axis=0), 1e-12)
 
-    return np.hstack([rows, shape]), [*names, *_NUMERIC]
+    return np.hstack([_counted(said, names), shape]), [*names, *_NUMERIC]
+
+
+def _counted(said: Sequence[Sequence[str]], names: Sequence[str]) -> Array:
+    """How often each side has each of these tokens (log), in rows of length 1."""
+    place = {name: at for at, name in enumerate(names)}
+    rows = np.zeros((len(said), len(names)))
+
+    for row, tokens in zip(rows, said, strict=True):
+        for token, count in Counter(tokens).items():
+            if token in place:
+                row[place[token]] = np.log1p(count)
+
+    counted: Array = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    return counted
 
 
 def _out_of_fold(rows: Array, labels: Array, pairs: Sequence[StyledPair]) -> float:

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from synth.schemas import Observation, SampledBy, Trajectory, Turn, canonical_json
 from synth.stats.minhash import Hashes
@@ -58,13 +59,13 @@ def text_key(text: str) -> bytes:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
-def shared_openings(openings: Iterable[tuple[str, str]]) -> frozenset[bytes]:
-    """Keys of opening texts that stand word for word before several tasks, given (task, text).
+def shared_openings(trajectories: Iterable[Trajectory]) -> frozenset[bytes]:
+    """Keys of opening texts that stand word for word before several tasks.
 
     They are instructions, and no part of either task.
     """
     first: dict[bytes, str] = {}
-    keys = ((text_key(text), task) for task, text in openings)
+    keys = ((text_key(said.content), one.task_id) for one in trajectories for said in one.opening)
 
     return frozenset(key for key, task in keys if first.setdefault(key, task) != task)
 
@@ -144,23 +145,27 @@ def shingles(texts: Iterable[str]) -> Hashes:
         return np.empty(0, np.uint64)
 
     array = np.frombuffer(plain, np.uint8)
-    spaces = np.flatnonzero(array == 32)
-
-    if len(plain) > _LONGEST_WORD * (len(spaces) + 1):
-        # first bytes of characters in UTF-8
-        edges = np.append(np.flatnonzero((array & 0xC0) != 0x80), len(plain))
-        width = min(CHARS, len(edges) - 1)
-        starts, ends = edges[: len(edges) - width], edges[width:]
-    else:
-        first, last = np.append(0, spaces + 1), np.append(spaces, len(plain))
-        width = min(WORDS, len(first))
-        starts, ends = first[: len(first) - width + 1], last[width - 1 :]
-
+    starts, ends = _bounds(array)
     powers, inverses = _powers(len(plain))
     terms = (array.astype(np.uint64) + np.uint64(1)) * powers[: len(plain)]
     sums = np.append(np.zeros(1, np.uint64), np.cumsum(terms))
 
     return np.unique(_mixed((sums[ends] - sums[starts]) * inverses[starts]))
+
+
+def _bounds(text: NDArray[np.uint8]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Where each shingle of a text begins and ends: words, or characters where there are none."""
+    spaces = np.flatnonzero(text == 32)
+
+    if len(text) > _LONGEST_WORD * (len(spaces) + 1):
+        # first bytes of characters in UTF-8
+        edges = np.append(np.flatnonzero((text & 0xC0) != 0x80), len(text))
+        width = min(CHARS, len(edges) - 1)
+        return edges[: len(edges) - width], edges[width:]
+
+    first, last = np.append(0, spaces + 1), np.append(spaces, len(text))
+    width = min(WORDS, len(first))
+    return first[: len(first) - width + 1], last[width - 1 :]
 
 
 _POWERS: list[Hashes] = [np.ones(1, np.uint64), np.ones(1, np.uint64)]

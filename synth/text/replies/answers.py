@@ -10,7 +10,7 @@ from msgspec import inspect
 
 from synth.text.replies.fitted import NoFitError, fitted, known, named_as, unwrapped
 from synth.text.replies.lines import IN_LINES, in_lines
-from synth.text.replies.objects import UNCLOSED, objects_in, placed_in, plain_text
+from synth.text.replies.objects import UNCLOSED, PlacedObject, objects_in, placed_in, plain_text
 from synth.text.replies.taken_back import takes_back
 
 T = TypeVar("T")
@@ -33,6 +33,15 @@ def candidates(content: str, names: Sequence[str]) -> tuple[list[dict[str, Any]]
         fitting.pop()  # what it lacks may have been cut off
 
     respelled = any(set(value) != set(one.value) for value, one in fitting)
+    return _standing(text, fitting), (*mended, FITTED) if respelled else mended
+
+
+def _standing(
+    text: str, fitting: Sequence[tuple[dict[str, Any], PlacedObject]]
+) -> list[dict[str, Any]]:
+    """Those of a reply's answers that it does not take back. Raises `NoFitError` where it takes
+    back all.
+    """
     standing = list[dict[str, Any]]()
     for at, (value, one) in enumerate(fitting):
         behind = text[one.end : fitting[at + 1][1].begin if at + 1 < len(fitting) else None]
@@ -42,7 +51,7 @@ def candidates(content: str, names: Sequence[str]) -> tuple[list[dict[str, Any]]
     if fitting and not standing:
         raise NoFitError(TAKEN_BACK)
 
-    return standing, (*mended, FITTED) if respelled else mended
+    return standing
 
 
 def _of_lines(

@@ -134,18 +134,12 @@ def _in_quotes(text: str, at: int) -> Bounds | None:
 def _without_quotes(label: Label, text: str, form: Form, start: int, at: int) -> Iterator[Bounds]:
     """Where a value stands that no quotation marks hold."""
     between = text[start:at]
-    broken = "\n" in between or "\\n" in between
-    line = _PHRASE.match(text, at)
+    phrase = "" if _broken(between) or "):" in between else _phrase(label, text, form, at)
+    if phrase:
+        yield at, at + len(phrase)
+        return
 
-    if label in _WORDS_OF and form in _PHRASE_TESTS and line and not broken and "):" not in between:
-        # up to a word with which the line goes on
-        phrase = _PHRASE_END.split(line[0].rstrip())[0]
-        if len(phrase.split()) >= _WORDS_OF[label] and judge(_PHRASE_TESTS[form])(phrase):
-            yield at, at + len(phrase)
-            return
-
-    head = text[max(0, start - 80) : start].replace("\\n", "\n")
-    begins_line = form in ("assigned", "set") and _LINE_START.search(head) is not None
+    begins_line = form in ("assigned", "set") and _begins_line(text, start)
     shape = _LINE if begins_line else _BARE
     found = shape.match(text, at, at + _JUDGED)
     if found is None:
@@ -157,20 +151,44 @@ def _without_quotes(label: Label, text: str, form: Form, start: int, at: int) ->
 
     end = at + len(value)
 
-    # an expression, a type or a sentence goes on where a value would end
-    if (
-        not value
-        or _IN_CODE.match(text, end)
-        or (":" in between and value.isalpha() and _IN_SENTENCE.match(text, end))
-        or (between.endswith(" = ") and _ATTRIBUTE.fullmatch(value))
-        or (broken and _NAME_ONLY.fullmatch(value))
-    ):
+    if not value or _goes_on(value, between, text, end):
         return
 
     if is_value(label, value, form, quoted=False):
-        whole = shape.match(text, at)
-        goes_on = whole is not None and len(value) == _JUDGED
-        yield at, whole.end() if whole is not None and goes_on else _closed(text, at, end)
+        whole = shape.match(text, at) if len(value) == _JUDGED else None
+        yield at, _closed(text, at, end) if whole is None else whole.end()
+
+
+def _begins_line(text: str, start: int) -> bool:
+    """Whether nothing but the rest of a name, or a word of a shell, stands before in the line."""
+    head = text[max(0, start - 80) : start].replace("\\n", "\n")
+    return _LINE_START.search(head) is not None
+
+
+def _broken(between: str) -> bool:
+    """Whether a value stands in another line than its name."""
+    return "\n" in between or "\\n" in between
+
+
+def _phrase(label: Label, text: str, form: Form, at: int) -> str:
+    """The words of a phrase, up to one with which the line goes on; empty where there is none."""
+    line = _PHRASE.match(text, at)
+    if line is None or label not in _WORDS_OF or form not in _PHRASE_TESTS:
+        return ""
+
+    phrase = _PHRASE_END.split(line[0].rstrip())[0]
+    fits = len(phrase.split()) >= _WORDS_OF[label] and judge(_PHRASE_TESTS[form])(phrase)
+    return phrase if fits else ""
+
+
+def _goes_on(value: str, between: str, text: str, end: int) -> bool:
+    """Whether an expression, a type or a sentence goes on where a value would end."""
+    return bool(
+        _IN_CODE.match(text, end)
+        or (":" in between and value.isalpha() and _IN_SENTENCE.match(text, end))
+        or (between.endswith(" = ") and _ATTRIBUTE.fullmatch(value))
+        or (_broken(between) and _NAME_ONLY.fullmatch(value))
+    )
 
 
 def _closed(text: str, at: int, end: int) -> int:

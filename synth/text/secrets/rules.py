@@ -138,21 +138,22 @@ class _RuleFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sweep: str = "issued"
 
 
-@cache
-def rules() -> tuple[Rule, ...]:
-    """All of them; imports detect-secrets. Raises `ValueError` for tests that do not exist."""
-    found = []
-
-    for kind, said in read(
-        "text/secrets/data/detect_secrets.yaml", dict[str, tuple[str, str, int]]
-    ).items():
-        module, name, count = said
+def _of_detect_secrets() -> Iterator[Rule]:
+    """The tokens of services whose patterns are those of detect-secrets."""
+    plugins = read("text/secrets/data/detect_secrets.yaml", dict[str, tuple[str, str, int]])
+    for kind, (module, name, count) in plugins.items():
         plugin = getattr(import_module(f"detect_secrets.plugins.{module}"), name)
 
         for pattern in list(plugin.denylist)[:count]:
             whole = _LARGE.sub(r"{\1,}", pattern.pattern.replace(r"(?!\w)", ""))
             flag = "(?i)" if kind == "slack_token" else ""
-            found.append(Rule(rf"{flag}(?:{whole})[A-Za-z0-9_-]*", kind, sweep="issued"))
+            yield Rule(rf"{flag}(?:{whole})[A-Za-z0-9_-]*", kind, sweep="issued")
+
+
+@cache
+def rules() -> tuple[Rule, ...]:
+    """All of them; imports detect-secrets. Raises `ValueError` for tests that do not exist."""
+    found = list(_of_detect_secrets())
 
     for name in _FILES:
         file = read(f"text/secrets/data/{name}.yaml", _RuleFile)
