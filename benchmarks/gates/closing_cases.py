@@ -23,6 +23,7 @@ from benchmarks.gates.table import Rate
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.check.closing.closing_words import judged, spoken
 from synth.envs.storefront.check.episode_view import EpisodeView
+from synth.envs.storefront.check.ground import EpisodeGround
 from synth.envs.storefront.check.truth import untrue
 from synth.envs.storefront.tools.transcript import Event
 from synth.envs.storefront.world.config import validated
@@ -108,8 +109,8 @@ def against(case: Case, texts: Sequence[str]) -> list[tuple[list[str], list[str]
         words = _in_the_shop(text, case.state)
         ends = Event(said, "said", "finish", {"message": words})
         view = EpisodeView([*acts, ends], base, opening=_in_the_shop(case.asked, case.state))
-        changed = _changed(case.state)
-        lies, unread = judged(untrue(view, changed), spoken(view, changed))
+        ground = EpisodeGround(view, _changed(case.state))
+        lies, unread = judged(untrue(ground), spoken(ground))
         found.append(([f"{one}" for one in lies], [f"{one}" for one in unread]))
 
     return found

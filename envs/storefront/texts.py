@@ -1,5 +1,6 @@
 """Reads the texts of the world from `data/`: what is said, what things and people are called."""
 
+import re
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -13,3 +14,14 @@ def texts(name: str) -> Any:
     place = files("synth.envs.storefront") / "data" / f"{name}.yaml"
 
     return msgspec.yaml.decode(place.read_bytes())
+
+
+@cache
+def pattern(name: str, key: str) -> re.Pattern[str]:
+    """The pattern that `data/<name>.yaml` has under a key."""
+    return compiled(texts(name)[key])
+
+
+def compiled(words: str) -> re.Pattern[str]:
+    """A pattern whose lines are one."""
+    return re.compile(words.replace("\n", ""))

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from synth.envs.fact_pattern import matches
 from synth.envs.storefront.check.closing.closing_words import judged, spoken
 from synth.envs.storefront.check.episode_view import NO_SCRIPT, EpisodeView
+from synth.envs.storefront.check.ground import EpisodeGround
 from synth.envs.storefront.check.process import breaches
 from synth.envs.storefront.check.truth import untrue
 from synth.envs.storefront.customer.script import Script
@@ -88,7 +89,8 @@ def evaluate(
 
 def _truth(view: EpisodeView, changed: Mapping[str, Scalar]) -> SubVerdict:
     """Failed by a claim that is untrue; undefined by closing words that cannot be checked."""
-    lies, unread = judged(untrue(view, changed), spoken(view, changed))
+    ground = EpisodeGround(view, changed)
+    lies, unread = judged(untrue(ground), spoken(ground))
     if unread and not lies:
         return SubVerdict("truth", None, tuple(map(str, unread)))
 

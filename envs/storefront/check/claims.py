@@ -10,27 +10,14 @@ from functools import lru_cache
 
 from synth.envs.storefront.check.claim_patterns import (
     ACTS,
-    ARRANGED,
-    AS_BEFORE,
-    CHANGING,
-    COULD_NOT,
     DONE,
-    HARMLESS,
-    MONEY_BEFORE,
-    NEGATED,
-    NOT_YET,
-    OF_GOODS,
-    OF_THINGS,
-    OWN,
-    OWN_FUTURE,
     STATUSES,
-    TOTAL_TOLD,
-    UNREAL,
-    UNTOUCHED,
-    WAS_CHARGED,
+    begins,
     objects_of,
+    says,
 )
 from synth.envs.storefront.check.claim_patterns import TOOLS as TOOLS
+from synth.envs.storefront.texts import pattern
 from synth.envs.storefront.world.catalogue import NOUNS
 
 ORDER = r"\bO-\d+\b"
@@ -132,9 +119,10 @@ def clauses_of(
 def says_something(part: str) -> bool:
     """Whether a part of a sentence has a verb of its own, as far as its form shows."""
     said = part.lower().strip(" .!")
-    forms = (_FINITE, ARRANGED, OWN_FUTURE, UNREAL, COULD_NOT, *DONE)
 
-    return any(form.search(said) for form in forms)
+    return any(form.search(said) for form in (_FINITE, *DONE)) or any(
+        says(name, said) for name in ("arranged", "own_future", "unreal", "could_not")
+    )
 
 
 def _claims(
@@ -144,20 +132,21 @@ def _claims(
     said = clause.lower().strip(" .!")
     orders = tuple(re.findall(order, clause) or re.findall(order, sentence))
 
-    if AS_BEFORE.search(said):
+    if says("as_before", said):
         yield SpokenClaim(ANY, clause, orders, denied=True)
         return
-    could_not = COULD_NOT.search(said) is not None
-    if UNREAL.search(COULD_NOT.sub(" ", said)) or OWN_FUTURE.search(said):
+    could_not = says("could_not", said)
+    able = pattern("claims", "could_not").sub(" ", said)
+    if says("unreal", able) or says("own_future", said):
         return
 
     forms = [match for form in DONE if (match := form.search(said))]
     denied = could_not or _is_denied(said, forms)
-    if denied and NOT_YET.search(said):
+    if denied and says("not_yet", said):
         return
-    arranged = ARRANGED.search(said) is not None
+    arranged = says("arranged", said)
     claim = SpokenClaim(ANY, clause, orders, amounts_of(clause), denied)
-    if not denied and claim.amounts and WAS_CHARGED.search(said):
+    if not denied and claim.amounts and says("charged", said):
         yield replace(claim, act=CHARGED)
         return
     # what costs so much, or was ordered, was not done by the agent
@@ -169,9 +158,9 @@ def _claims(
     for act in (*acts, *statuses):
         yield replace(claim, act=act, arranged=arranged)
 
-    if denied and (not acts or " nor " in said) and UNTOUCHED.search(said):
+    if denied and (not acts or " nor " in said) and says("untouched", said):
         yield claim
-    elif TOTAL_TOLD.search(said) and claim.amounts:
+    elif says("total", said) and claim.amounts:
         yield replace(claim, act=TOTAL)
     elif not (acts or statuses or denied):
         other = _done_otherwise(said, forms, objects, sentence.lower())
@@ -182,12 +171,7 @@ def _is_of_goods(form: re.Match[str]) -> bool:
     """Whether goods are said to cost or to hold something."""
     verb = form.groupdict().get("verb")
 
-    return verb is not None and OF_GOODS.match(verb) is not None
-
-
-def is_own(clause: str) -> bool:
-    """Whether a clause says that the agent, or the shop, did something."""
-    return OWN.search(clause.lower()) is not None
+    return verb is not None and begins("of_goods", verb)
 
 
 def acts_named(clause: str) -> list[str]:
@@ -203,7 +187,7 @@ def _meant(sentence: str) -> list[str]:
 def _means_it(said: str, forms: list[re.Match[str]]) -> bool:
     """Whether somebody did something to what the sentence names beside the clause."""
     return _IT.search(said) is not None and any(
-        match["verb"] is not None and not HARMLESS.match(said[match.start("verb") :])
+        match["verb"] is not None and not begins("harmless", said[match.start("verb") :])
         for match in forms
         if "verb" in match.re.groupindex and match[0].startswith(("i ", "i'", "we ", "we'"))
     )
@@ -214,7 +198,7 @@ def _is_denied(said: str, forms: list[re.Match[str]]) -> bool:
     after it. "At no charge" denies nothing.
     """
     done = min((match.end() for match in forms), default=len(said))
-    found = NEGATED.search(said)
+    found = pattern("claims", "negated").search(said)
 
     return found is not None and found.start() <= done + 1
 
@@ -227,7 +211,7 @@ def _acts(said: str, sentence: str, objects: re.Pattern[str]) -> Iterator[str]:
     by_thing = [act for act, (_, things) in ACTS.items() if things.search(said)]
 
     # money is returned by a refund
-    if "return" in by_verb and MONEY_BEFORE.search(said):
+    if "return" in by_verb and says("money_before", said):
         by_verb = [act for act in by_verb if act not in ("return", "refund")] + ["refund"]
 
     if (
@@ -252,16 +236,16 @@ def _done_otherwise(
         verb = match.groupdict().get("verb")
         # "I refunded it and given you ...": the verb of another clause's speaker
         own = match[0].startswith(("i ", "i'", "we ", "we'")) or (
-            verb is not None and said.startswith(verb) and OWN.search(sentence) is not None
+            verb is not None and said.startswith(verb) and says("own", sentence)
         )
 
         if meant and not own:
             continue
-        if verb is None or HARMLESS.match(said[match.start("verb") :]):
+        if verb is None or begins("harmless", said[match.start("verb") :]):
             continue
-        if CHANGING.match(verb) and objects.search(said):
+        if begins("changing", verb) and objects.search(said):
             return ANY
-        if own or not OF_THINGS.match(verb):
+        if own or not begins("of_things", verb):
             return OTHER
 
     return None

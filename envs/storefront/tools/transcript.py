@@ -86,6 +86,13 @@ class Event:
         return None if rule is None else rule[1]
 
 
+def cents_of(events: Iterable[Event]) -> list[int]:
+    """The amounts that events paid or quoted, in cents."""
+    amounts = (event.arguments.get("amount", event.result.get("refund")) for event in events)
+
+    return [round(amount * 100) for amount in amounts if isinstance(amount, int | float)]
+
+
 def legible(turn: AgentTurn) -> AgentTurn:
     """The turn as the world takes it: no thought, no text beyond 20,000 characters, no lone
     surrogates.

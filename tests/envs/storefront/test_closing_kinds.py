@@ -5,14 +5,14 @@ one particular is another, not; worked examples in episodes that the expert solv
 import pytest
 
 from benchmarks.gates.closing_episodes import judged_texts
-from synth.envs.storefront.check.closing.backing.ground import EpisodeGround
-from synth.envs.storefront.check.closing.backing.mentions import is_day, mentions_of
 from synth.envs.storefront.check.closing.backing.people import (
     is_a_stranger_named,
     orders_of_others,
 )
 from synth.envs.storefront.check.closing.backing.rules_told import without_rules
 from synth.envs.storefront.check.episode_view import EpisodeView
+from synth.envs.storefront.check.ground import EpisodeGround
+from synth.envs.storefront.check.mentions import is_day, mentions_of
 from synth.envs.storefront.self_play import at_once
 from synth.envs.storefront.tools.transcript import Event
 from tests.envs.storefront.transcripts import BASE

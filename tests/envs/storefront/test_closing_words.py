@@ -8,6 +8,7 @@ from benchmarks.gates.closing_episodes import author, judged_texts, rows
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.check.closing.closing_words import spoken
 from synth.envs.storefront.check.episode_view import EpisodeView
+from synth.envs.storefront.check.ground import EpisodeGround
 from synth.envs.storefront.self_play import at_once
 from synth.envs.storefront.texts import texts
 from synth.envs.storefront.tools.transcript import Event
@@ -96,7 +97,7 @@ def test_every_reason_that_the_expert_gives_is_read(rule: str) -> None:
         Event(1, "said", "deny", said),
     ]
     view = EpisodeView(events, BASE, opening="Hello.\n1. Please help me.")
-    assert [str(one) for one in spoken(view, {}) if one.why] == []
+    assert [str(one) for one in spoken(EpisodeGround(view, {})) if one.why] == []
 
 
 def test_what_cannot_be_checked_is_neither_solved_nor_failed() -> None:

@@ -10,9 +10,8 @@ from synth.envs.storefront.check.closing.backing.rules_told import tells_another
 from synth.envs.storefront.check.closing.backing.said import pattern, patterns
 from synth.envs.storefront.check.closing.earlier import had, was_done
 from synth.envs.storefront.check.closing.reading import Reading
+from synth.envs.storefront.check.ground import HELD_BY
 
-_HELD = {"cancel": ("status", ("cancelled",)), "return": ("status", ("returned",))}
-"""Acts that an order's own column bears out, whoever saw to it."""
 _BECAUSE = re.compile(r"\b(?:because|since|as|so|therefore|why|due to|given)\b")
 _OF_REQUESTS = re.compile(
     r"\brequests?\b|^(?:and )?(?:that's|that is|that was|those are) (?:both|all)\b"
@@ -137,8 +136,7 @@ def _denied(read: Reading, act: str) -> Iterator[str]:
 
 
 def _was_changed_before(read: Reading) -> bool:
-    orders = read.orders or read.ground.shown
-    return any(had(read, "exchange", key) for key in orders)
+    return any(had(read, "exchange", key) for key in read.meant)
 
 
 def _held(read: Reading, act: str) -> bool:
@@ -148,8 +146,9 @@ def _held(read: Reading, act: str) -> bool:
     ground = read.ground
     if act in ("return", "refund") and ground.quotes and _is_what_would_be(read):
         return True
-    if act in _HELD and not read.is_own:
-        return _stands(read, act, read.orders or [event.text for event in ground.told])
+    if act in HELD_BY and not read.is_own:
+        orders = read.orders or [event.text for event in ground.told]
+        return any(ground.stands(act, key) for key in orders)
     if was_done(read, act):
         return True
     if act == "coupon" and not (read.is_own or read.orders or ground.denied):
@@ -169,15 +168,9 @@ def _done_to(read: Reading, act: str, order_id: str) -> bool:
     """Whether an act was done to one of several orders that are named."""
     return (
         bool(read.ground.of(act, [order_id]))
-        or _stands(read, act, [order_id])
-        or ((act not in _HELD or _is_what_would_be(read)) and _held(read, act))
+        or read.ground.stands(act, order_id)
+        or ((act not in HELD_BY or _is_what_would_be(read)) and _held(read, act))
     )
-
-
-def _stands(read: Reading, act: str, orders: list[str]) -> bool:
-    """Whether an order stands as an act would have left it."""
-    column, values = _HELD.get(act, ("", ()))
-    return any(read.ground.row("orders", key).get(column) in values for key in orders)
 
 
 def only_spoke(read: Reading) -> bool:

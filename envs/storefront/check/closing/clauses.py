@@ -5,12 +5,12 @@ from collections.abc import Iterator
 
 from synth.envs.storefront.check.claims import clauses_of, says_something, sentences_of
 from synth.envs.storefront.check.closing.backing.clause import Clause, clause_of
-from synth.envs.storefront.check.closing.backing.ground import EpisodeGround
-from synth.envs.storefront.check.closing.backing.mentions import mentions_of
 from synth.envs.storefront.check.closing.backing.people import orders_of_others
 from synth.envs.storefront.check.closing.backing.rules_told import without_rules
 from synth.envs.storefront.check.closing.backing.said import pattern, patterns
 from synth.envs.storefront.check.closing.backing.vocabulary import words_unread
+from synth.envs.storefront.check.ground import EpisodeGround
+from synth.envs.storefront.check.mentions import fit, mentions_of
 
 _JOINTS = re.compile(
     r"([,;:]\s+|\s[\u2013\u2014-]\s|\s*[()][\s,.]*"
@@ -98,8 +98,7 @@ def _meant(clause: Clause, ground: EpisodeGround) -> list[str]:
     if clause.of.orders:
         return clause.of.orders
 
-    goods = [good for good in clause.of.goods if good.noun]
-    found = {key for good in goods for key in ground.holding(good, ground.shown)}
+    found = {key for good in clause.of.kinds_of_goods for key in ground.holding(good, ground.shown)}
 
     return [*found] if len(found) == 1 else orders_of_others(clause.text, ground)
 
@@ -109,7 +108,7 @@ def _asserts(clause: Clause, ground: EpisodeGround) -> bool:
     so with values, or with goods that nobody spoke of.
     """
     of = clause.of
-    strange = not all(any(map(good.fits, ground.known_lines)) for good in of.goods)
+    strange = not all(fit([good], ground.known_lines) for good in of.goods)
     values = strange or bool(
         of.amounts or of.dates or of.places or of.means or of.numbers or of.codes
     )

@@ -6,13 +6,12 @@ words that are not read, or that nothing bears out, leaves the episode neither s
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from synth.envs.storefront.check.claims import ORDER, TOOLS
 from synth.envs.storefront.check.closing.acts import acts, whole
 from synth.envs.storefront.check.closing.backing.clause import Clause
-from synth.envs.storefront.check.closing.backing.ground import EpisodeGround
 from synth.envs.storefront.check.closing.backing.vocabulary import words_unread
 from synth.envs.storefront.check.closing.clauses import asserted
 from synth.envs.storefront.check.closing.goods import goods
@@ -22,9 +21,9 @@ from synth.envs.storefront.check.closing.quantities import quantities
 from synth.envs.storefront.check.closing.reading import Reading
 from synth.envs.storefront.check.closing.standing import standing
 from synth.envs.storefront.check.episode_view import EpisodeView
+from synth.envs.storefront.check.ground import EpisodeGround
 from synth.envs.storefront.check.truth import Untrue, words_of
 from synth.envs.storefront.tools.transcript import Event
-from synth.schemas import Scalar
 
 _ENDING = "anything_else"
 _UNREAD = "not read"
@@ -60,15 +59,11 @@ class Spoken:
         return f"turn {self.turn}: {self.clause.strip()!r} {self.why}"
 
 
-def spoken(view: EpisodeView, changed: Mapping[str, Scalar]) -> list[Spoken]:
-    """The clauses of the closing words that claim something; `changed` are the facts at the end
-    that differ from the start.
-    """
-    ground = EpisodeGround(view, changed)
-
+def spoken(ground: EpisodeGround) -> list[Spoken]:
+    """The clauses of the closing words that claim something."""
     return [
         Spoken(event.turn, clause.raw, _why(clause, ground))
-        for event in closing(view)
+        for event in closing(ground.view)
         for clause in asserted(words_of(event), ground)
     ]
 

@@ -40,9 +40,8 @@ def had(read: Reading, act: str, order_id: str) -> bool:
 
 def refunded(read: Reading) -> list[int]:
     """What had been paid back for the orders that are meant, in cents."""
-    orders = read.orders or read.ground.shown
     rows = read.ground.view.base.tables["refunds"].values()
-    return [one["amount_cents"] for one in rows if one["order_id"] in orders]
+    return [one["amount_cents"] for one in rows if one["order_id"] in read.meant]
 
 
 def stood(read: Reading, order_id: str) -> object:

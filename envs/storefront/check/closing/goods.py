@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from synth.envs.storefront.check.claims import TOOLS
-from synth.envs.storefront.check.closing.backing.mentions import Good
 from synth.envs.storefront.check.closing.reading import Reading
+from synth.envs.storefront.check.mentions import Good, fit
 from synth.envs.storefront.tools.transcript import Event
 
 _INTO = re.compile(
@@ -39,7 +39,7 @@ def goods(read: Reading) -> Iterator[str]:
     for good in named.goods:
         if affirmed and not any(read.concern([good], event) for event in read.events):
             yield "goods are not those of the act"
-        elif not affirmed and not stock and not any(good.fits(line) for line in known):
+        elif not affirmed and not stock and not fit([good], known):
             if not named.orders and ground.asked.named(good):
                 continue
             yield "goods were not spoken of"
@@ -57,8 +57,7 @@ def _is_now(read: Reading) -> Iterator[str]:
     """What is said to be of a colour is, or is not, at the end."""
     ground, (first, then) = read.ground, read.named.goods[:2]
     good = Good(first.noun, then.colour, then.size)
-    orders = read.orders or sorted(ground.shown)
-    found = any(good.fits(line) for key in orders for line in ground.lines(key, end=True))
+    found = any(fit([good], ground.lines(key, end=True)) for key in read.meant)
     if found == read.clause.denied and not then.noun:
         yield "is of another colour"
 
@@ -73,8 +72,8 @@ def _colours(read: Reading, exchanged: list[Event]) -> Iterator[str]:
     if not new or not variants or any(good.noun not in ("", *nouns) for good in read.named.goods):
         return
 
-    is_old = [any(good.fits(line) for line in old) for good in variants]
-    is_new = [any(good.fits(line) for line in new) for good in variants]
+    is_old = [fit([good], old) for good in variants]
+    is_new = [fit([good], new) for good in variants]
     against = bool(read.clause.contrast)
 
     if not all(was or now for was, now in zip(is_old, is_new, strict=True)):

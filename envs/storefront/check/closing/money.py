@@ -4,13 +4,13 @@ the means that money went by.
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import combinations
 
 from synth.envs.storefront.check.closing.earlier import refunded, was_done
 from synth.envs.storefront.check.closing.reading import Reading
+from synth.envs.storefront.check.details import sums
+from synth.envs.storefront.check.mentions import fit
+from synth.envs.storefront.tools.transcript import cents_of
 
-_MOST_ADDED = 3
-"""Refunds that are told as one sum."""
 _BACK = re.compile(r"\bback\b")
 _PAID = re.compile(r"\b(?:brought|gave|got|received|earned|was returned|were returned)\b")
 _ASKED = re.compile(r"\b(?:asked|wanted|at least|requested|hoped|less than|limit)\b")
@@ -40,7 +40,7 @@ def money(read: Reading) -> Iterator[str]:
 def _known(read: Reading) -> Iterable[object]:
     """The amounts that a clause may be about, by its kind: a quote, a total, a price, a refund."""
     clause, ground = read.clause, read.ground
-    paid, quotes = ground.paid(read.orders), list(_quotes(read))
+    paid, quotes = cents_of(ground.of("refund", read.orders)), list(_quotes(read))
     of_refund = "refund" in read.acts or bool(read.named.means or _BACK.search(read.text))
 
     if read.hypothetical and ground.quotes:
@@ -56,15 +56,13 @@ def _known(read: Reading) -> Iterable[object]:
             or read.hypothetical
         )
         before = refunded(read) if was_done(read, "refund") else []
-        return [*paid, *quotes, *before] if unpaid else [*_sums(paid), *before]
+        return [*paid, *quotes, *before] if unpaid else [*sums(paid), *before]
     if clause.has("total") and len(read.named.orders) == len(read.named.amounts) > 1:
         totals = [ground.row("orders", key).get("total_cents") for key in read.named.orders]
         return totals if totals == read.named.amounts else []
     if clause.has("total"):
-        told = (event.text for event in ground.told if event.text in ground.shown)
-        orders = read.orders or [*read.acted, *told]
-        every = orders or sorted(ground.shown)
-        return [ground.row("orders", key).get("total_cents") for key in every]
+        orders = read.orders or [*read.acted, *ground.told_of] or ground.shown
+        return [ground.row("orders", key).get("total_cents") for key in orders]
     if clause.has("price") or clause.has("former"):
         column = "former_price_cents" if clause.has("former") else "price_cents"
         return [ground.row("variants", sku).get(column) for sku in _skus(read)]
@@ -72,18 +70,17 @@ def _known(read: Reading) -> Iterable[object]:
     # what was quoted, and not paid, is what somebody would get
     paid_out = (read.did or _PAID.search(read.text)) and not clause.denied
     quoted = [] if ground.of("refund") or paid_out else quotes
-    return [*_told(read), *quoted, *_sums(paid)]
+    return [*_told(read), *quoted, *sums(paid)]
 
 
 def _quotes(read: Reading) -> Iterator[int]:
     """The quotes, in cents, of the orders and the goods that are meant."""
     ground = read.ground
-    goods = [good for good in read.named.goods if good.noun]
+    goods = read.named.kinds_of_goods
     for one in ground.view.calls("quote_refund"):
-        lines = ground.lines(str(one.order_id), one.arguments.get("lines"))
-        of_it = not goods or any(good.fits(line) for good in goods for line in lines)
+        of_it = not goods or fit(goods, ground.touched(one))
         if of_it and (not read.orders or one.order_id in read.orders):
-            yield round(one.result.get("refund", 0) * 100)
+            yield from cents_of([one])
 
 
 def _told(read: Reading) -> Iterator[object]:
@@ -118,10 +115,3 @@ def _difference(read: Reading) -> Iterator[str]:
     }
     if not found or found != set(read.named.amounts or (0,)):
         yield "is another difference"
-
-
-def _sums(cents: Iterable[int]) -> Iterator[int]:
-    """Amounts, and what some of them come to."""
-    amounts = list(cents)
-    for count in range(1, _MOST_ADDED + 1):
-        yield from map(sum, combinations(amounts, count))

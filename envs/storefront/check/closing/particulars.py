@@ -5,12 +5,12 @@ that are meant.
 import re
 from collections.abc import Iterator, Sequence
 
-from synth.envs.storefront.check.closing.backing.mentions import is_day
 from synth.envs.storefront.check.closing.backing.people import is_a_stranger_named, is_spoken_to
 from synth.envs.storefront.check.closing.backing.reasons import grounds, is_on_file
 from synth.envs.storefront.check.closing.backing.said import pattern, patterns
 from synth.envs.storefront.check.closing.earlier import was_to_go
 from synth.envs.storefront.check.closing.reading import Reading
+from synth.envs.storefront.check.mentions import is_day
 from synth.envs.storefront.tools.transcript import leaves
 
 _DAYS = {
@@ -42,7 +42,7 @@ def particulars(read: Reading) -> Iterator[str]:
     if clause.has("not_on_file") and "R11 file" not in grounds(ground):
         yield "may be on file"
 
-    orders = read.orders or read.acted or sorted(ground.shown)
+    orders = read.likely
     used = {ground.row("orders", key).get("coupon") for key in orders}
     codes = read.named.codes[: read.text.count("@code")]
     instead = {*read.named.codes} - {*codes}
@@ -62,9 +62,13 @@ def particulars(read: Reading) -> Iterator[str]:
             yield "has an id that nothing showed"
 
     percent = {str(ground.row("orders", key).get("discount_percent")) for key in read.orders}
+    cards = {
+        str(ground.row("payments", event.arguments.get("to")).get("last4"))
+        for event in ground.of("refund")
+    }
     for number in read.named.numbers:
         digits = number.strip(".,%")
-        of_card = digits in ground.last_digits and read.named.means
+        of_card = digits in cards and read.named.means
         asked = digits in ground.asked.numbers and _ASKED.search(read.text)
         discount = digits in percent and re.search(r"@number (?:percent|off)", read.text)
         if not (of_card or asked or discount):
@@ -76,7 +80,7 @@ def _ways_back(read: Reading) -> Iterator[str]:
     told = {name for name, words in patterns("methods").items() if words.search(read.text)}
     if not told or read.clause.denied or "at_pickup_point" in read.clause.statuses:
         return
-    goods = [good for good in read.named.goods if good.noun]
+    goods = read.named.kinds_of_goods
     returns = read.ground.of("return", read.orders)
     meant = [one for one in returns if not goods or read.concern(goods, one)]
     if not all(any(read.concern([good], one) for one in meant) for good in goods):
@@ -99,7 +103,6 @@ def _carriers(read: Reading, orders: Sequence[str]) -> Iterator[str]:
 def _days(read: Reading) -> Iterator[str]:
     """Each day is that of the column that the words before it tell."""
     ground = read.ground
-    told = [event.text for event in ground.told if event.text in ground.shown]
     before = read.text.split("@date")
     named = read.named.orders
     paired = len(named) == len(read.named.dates) > 1
@@ -108,7 +111,7 @@ def _days(read: Reading) -> Iterator[str]:
         orders = (
             [named[at]]
             if paired
-            else read.orders or (told if not column else []) or sorted(ground.shown)
+            else read.orders or (ground.told_of if not column else []) or ground.shown
         )
         rows = (ground.row("orders", key) if column else ground.parcel(key) for key in orders)
         if not any(is_day(row.get(column or "arrives"), day) for row in rows):
@@ -121,7 +124,7 @@ def _places(read: Reading) -> Iterator[str]:
     """
     ground, places = read.ground, list(read.named.places)
     moved = [str(event.order_id) for event in ground.of("address", read.orders)]
-    orders = read.orders or moved or sorted(ground.shown)
+    orders = read.orders or moved or ground.shown
     groups = [found.count("@place") for found in _SIDE_BY_SIDE.findall(read.text)]
     things: Sequence[Sequence[str]] = [[key] for key in read.named.orders]
     if len(things) != len(groups):
@@ -130,8 +133,8 @@ def _places(read: Reading) -> Iterator[str]:
         things = [orders for _ in groups]
 
     if len(groups) == 1 and not read.named.orders:
-        for good in (good for good in read.named.goods if good.noun):
-            held = [*ground.holding(good, sorted(ground.shown))]
+        for good in read.named.kinds_of_goods:
+            held = [*ground.holding(good, ground.shown)]
             if held and not any(ground.is_at(key, places) for key in held):
                 yield "is not where all of it goes"
 

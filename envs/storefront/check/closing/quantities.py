@@ -4,10 +4,11 @@ import re
 from collections.abc import Iterator
 
 from synth.envs.storefront.check.closing.acts import only_spoke, spoken_of_requests
-from synth.envs.storefront.check.closing.backing.said import pattern, said
+from synth.envs.storefront.check.closing.backing.said import SAID, pattern
 from synth.envs.storefront.check.closing.clauses import OTHER_ORDER
 from synth.envs.storefront.check.closing.reading import Reading
 from synth.envs.storefront.check.closing.standing import stands
+from synth.envs.storefront.check.mentions import fit
 
 _NUMBERS = {"both": 2, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
 _ALL = ("all", "each", "every", "everything", "whole", "entire")
@@ -71,9 +72,9 @@ def _counts(read: Reading) -> set[int]:
 
 def _stand(read: Reading, status: str) -> int:
     """How many of the orders that were told of, or shown, have a status."""
-    told = {event.text for event in read.ground.told} & read.ground.shown
-    row = said()["statuses"][status]
-    return sum(stands(read, key, row) for key in told or read.ground.shown)
+    row = SAID["statuses"][status]
+    orders = {*read.ground.told_of} or read.ground.shown
+    return sum(stands(read, key, row) for key in orders)
 
 
 def _all(read: Reading) -> Iterator[str]:
@@ -93,8 +94,8 @@ def _all(read: Reading) -> Iterator[str]:
         if sum(line[0] in nouns for line in done) < sum(line[0] in nouns for line in every):
             yield "is not so of all goods"
     elif read.clause.statuses and not read.acts:
-        told = {event.text for event in ground.told} & ground.shown
-        if any(_stand(read, name) < len(told) for name in read.clause.statuses):
+        told = len({*ground.told_of})
+        if any(_stand(read, name) < told for name in read.clause.statuses):
             yield "is not so of all that was told of"
     elif read.acts and read.named.orders and len(done) < len(every):
         yield "is not so of all goods"
@@ -121,8 +122,7 @@ def _of_a_part(read: Reading, word: str) -> bool:
     if word == "only":
         return _is_alone(read)
     if word == "new":
-        lines = read.new_lines()
-        return any(good.fits(line) for good in read.named.goods for line in lines)
+        return fit(read.named.goods, read.new_lines())
     if word == "other":
         left = read.clause.has("kept") and re.search(r"other (?:request|one|matter)", read.text)
         return bool(OTHER_ORDER.search(read.text) or left or "address" in read.acts)
@@ -141,9 +141,7 @@ def _is_alone(read: Reading) -> bool:
     ground, events = read.ground, read.events
     orders = {str(event.order_id) for event in events if event.order_id}
     lines = [line for event in events for line in ground.touched(event)]
-    of_goods = bool(lines) and all(
-        any(good.fits(line) for good in read.named.goods) for line in lines
-    )
+    of_goods = bool(lines) and all(fit(read.named.goods, [line]) for line in lines)
     return (
         (read.hypothetical and bool(ground.quotes))
         or (len(orders) <= 1 and bool(ground.denied))

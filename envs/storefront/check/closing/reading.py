@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from synth.envs.storefront.check.closing.backing.clause import Clause
-from synth.envs.storefront.check.closing.backing.ground import EpisodeGround
-from synth.envs.storefront.check.closing.backing.mentions import Good, Line, is_day
 from synth.envs.storefront.check.closing.backing.people import orders_of_others
 from synth.envs.storefront.check.closing.backing.said import pattern, patterns
 from synth.envs.storefront.check.closing.clauses import OTHER_ORDER
+from synth.envs.storefront.check.ground import EpisodeGround
+from synth.envs.storefront.check.mentions import Good, Line, fit, is_day
 from synth.envs.storefront.tools.transcript import Event
 
 _OF_A_DAY = re.compile(r"\b(?:orders?|ones?) (?:from|of|dated|placed on) (?:the )?@date")
@@ -44,12 +44,12 @@ class Reading:
         if by_day := list(self._of_a_day()):
             return by_day
         if OTHER_ORDER.search(self.text):
-            others = sorted(ground.shown - {*clause.nearby})
+            others = [key for key in ground.shown if key not in clause.nearby]
             done = [key for key in others if key in self.acted]
             left = [key for key in others if key not in done]
             return done if self.acts and done else left or others
-        if goods := [good for good in self.named.goods if good.noun]:
-            found = [key for good in goods for key in ground.holding(good, sorted(ground.shown))]
+        if goods := self.named.kinds_of_goods:
+            found = [key for good in goods for key in ground.holding(good, ground.shown)]
             near = [key for key in dict.fromkeys(found) if key in clause.nearby]
             return near if near and clause.has("back_to_it") else [*dict.fromkeys(found)]
         if others := orders_of_others(self.text, ground):
@@ -66,13 +66,23 @@ class Reading:
         """The orders that are told by the day on which they were placed."""
         if found := _OF_A_DAY.search(self.text):
             day = self.named.dates[self.text[: found.start()].count("@date")]
-            for key in sorted(self.ground.shown):
+            for key in self.ground.shown:
                 if is_day(self.ground.row("orders", key).get("placed"), day):
                     yield key
 
+    @property
+    def meant(self) -> list[str]:
+        """The same; of none in particular, all that were shown."""
+        return self.orders or self.ground.shown
+
+    @property
+    def likely(self) -> list[str]:
+        """The same; of none in particular, those that something was done to, else all."""
+        return self.orders or self.acted or self.ground.shown
+
     @cached_property
     def sure_orders(self) -> list[str]:
-        """The same without those that an earlier sentence may have meant."""
+        """The orders that are meant, without those that an earlier sentence may have meant."""
         by_chance = self.orders == self.clause.earlier and not self.clause.nearby
         return self.named.orders if by_chance else self.orders
 
@@ -102,12 +112,11 @@ class Reading:
         """Whether an act on no goods may be about these: it is about no order, or one with them."""
         lines = self.ground.lines(str(event.order_id))
         nouns = [good for good in goods if good.noun]
-        return not (lines and nouns) or any(good.fits(line) for good in nouns for line in lines)
+        return not (lines and nouns) or fit(nouns, lines)
 
     def concern(self, goods: Iterable[Good], event: Event) -> bool:
         """Whether an act was done on some of these goods, or made them of others."""
-        lines = [*self.ground.touched(event), *self.ground.became(event)]
-        return any(good.fits(line) for good in goods for line in lines)
+        return fit(goods, [*self.ground.touched(event), *self.ground.became(event)])
 
     def was_changed(self) -> bool:
         """Whether an act touched what is meant: the goods that are named, else the orders."""

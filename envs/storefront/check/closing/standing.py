@@ -1,15 +1,20 @@
 """How orders, parcels and the stock are said to stand, against how they do."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
-from synth.envs.storefront.check.closing.backing.said import said
+from synth.envs.storefront.check.closing.backing.said import SAID
 from synth.envs.storefront.check.closing.earlier import stood
 from synth.envs.storefront.check.closing.reading import Reading
+from synth.envs.storefront.check.ground import EpisodeGround
+from synth.envs.storefront.check.mentions import Good, fit
 
 _OPEN = ("pending", "processing", "shipped")
 _BY_AN_ACT = ("delivered", "cancelled")
 """Statuses whose words may be an act's: that one is compared."""
+_NONE_LEFT = re.compile(r"only 0 of (V-\d+)")
+"""How a call is told that a variant is sold out."""
 
 
 def standing(read: Reading) -> Iterator[str]:
@@ -28,9 +33,7 @@ def standing(read: Reading) -> Iterator[str]:
     holds = [read.ground.is_late(key) for key in read.orders]
     if late and holds and not (all(holds) if read.named.orders else any(holds)):
         yield "was not late"
-    if read.clause.has("on_time") and any(
-        read.ground.is_late(key) for key in read.orders or sorted(read.ground.shown)
-    ):
+    if read.clause.has("on_time") and any(read.ground.is_late(key) for key in read.meant):
         yield "was late"
 
     # "not in stock" has "in stock" in it
@@ -41,11 +44,10 @@ def standing(read: Reading) -> Iterator[str]:
 
 def _is_so(read: Reading, name: str) -> bool:
     """Whether an order has a status: each that is named, else any that may be meant."""
-    row = said()["statuses"][name]
-    shown = sorted(read.ground.shown)
-    goods = [] if read.named.orders else [good for good in read.named.goods if good.noun]
-    held = [key for good in goods for key in read.ground.holding(good, shown)]
-    holds = [stands(read, key, row) for key in held or read.orders or shown]
+    row = SAID["statuses"][name]
+    goods = [] if read.named.orders else read.named.kinds_of_goods
+    held = [key for good in goods for key in read.ground.holding(good, read.ground.shown)]
+    holds = [stands(read, key, row) for key in held or read.meant]
     denied = read.clause.denied or (read.clause.unfinished and name == "delivered")
     if read.clause.has("not_sent") if name == "shipped" else denied:
         return not (any(holds) if read.orders else all(holds))
@@ -67,13 +69,12 @@ def stands(read: Reading, order_id: str, row: dict[str, Any]) -> bool:
 def _coming(read: Reading) -> Iterator[str]:
     """What is said to come must be on its way or not sent yet, with the goods that are named."""
     ground = read.ground
-    orders = read.orders or read.acted or sorted(ground.shown)
-    coming = [key for key in orders if ground.row("orders", key).get("status") in _OPEN]
+    coming = [key for key in read.likely if ground.row("orders", key).get("status") in _OPEN]
     lines = [line for key in coming for line in ground.lines(key, end=True)]
 
     if not coming:
         yield "is not to come"
-    elif not all(any(good.fits(line) for line in lines) for good in read.named.goods):
+    elif not all(fit([good], lines) for good in read.named.goods):
         yield "is not what is to come"
 
 
@@ -94,12 +95,21 @@ def _in_stock(read: Reading, *, wanted: bool) -> bool:
     ]
     if not goods:
         # "the one that you wanted is not in stock"
-        skus = ground.wanted
+        skus = _wanted(ground)
     if wanted:
         given = (event.arguments.get("lines", {}).values() for event in ground.of("exchange"))
         return not {*skus}.isdisjoint(sku for lines in given for sku in lines)
 
-    return any(
-        sku in ground.refused_for_stock or ground.row("variants", sku).get("stock") == 0
-        for sku in skus
-    )
+    refused = _NONE_LEFT.findall(" ".join(ground.failed))
+    return any(sku in refused or ground.row("variants", sku).get("stock") == 0 for sku in skus)
+
+
+def _wanted(ground: EpisodeGround) -> list[str]:
+    """The variants of shown goods, in their sizes, that the customer named in one request."""
+    sizes = {(line[0], line[2]) for line in ground.known_lines}
+    return [
+        sku
+        for sku in ground.view.base.tables["variants"]
+        for noun, colour, size in [ground.variant(sku)]
+        if (noun, size) in sizes and ground.asked.named(Good(noun, colour))
+    ]

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from synth.envs.storefront.check.closing.backing.ground import EpisodeGround
-from synth.envs.storefront.check.closing.backing.mentions import Mentions, mentions_of
 from synth.envs.storefront.check.closing.backing.reasons import grounds, reasons
 from synth.envs.storefront.check.closing.backing.said import pattern, patterns
+from synth.envs.storefront.check.ground import EpisodeGround
+from synth.envs.storefront.check.mentions import Mentions, mentions_of
 
 _CONTRAST = re.compile(
     r",? (?:instead of|rather than|in place of|(?:and|but) not|not to|from @place to)\b"

@@ -5,7 +5,7 @@ who have nothing to do with any.
 import re
 from collections.abc import Iterator
 
-from synth.envs.storefront.check.closing.backing.ground import EpisodeGround
+from synth.envs.storefront.check.ground import EpisodeGround
 
 _GIFT = re.compile(r"\bgifts?\b(?! @means)")
 
@@ -16,7 +16,7 @@ def orders_of_others(text: str, ground: EpisodeGround) -> list[str]:
     """The orders that were shown and that a text tells by who else is in them: by name, by first
     name ("Zoe's", "from Zoe"), or as a gift.
     """
-    people = {key: list(_others(key, ground)) for key in sorted(ground.shown)}
+    people = {key: list(_others(key, ground)) for key in ground.shown}
     named = [key for key, names in people.items() if any(_is_named(one, text) for one in names)]
     if named or not _GIFT.search(text):
         return named

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Sequence
 
-from synth.envs.storefront.check.closing.backing.ground import EpisodeGround
-from synth.envs.storefront.check.closing.backing.mentions import places_of
 from synth.envs.storefront.check.closing.backing.said import pattern, patterns
+from synth.envs.storefront.check.ground import EpisodeGround
+from synth.envs.storefront.check.mentions import places_of
 
 _OF_ANYTHING = re.compile(r"\b(?:no longer|any ?more|any longer|once|(?<!a )gifts?|late|valid)\b")
 """Words of reasons that may be said of anything."""

@@ -5,9 +5,9 @@ something was denied by, where what is said to be allowed is, and what is said t
 import re
 from collections.abc import Callable
 
-from synth.envs.storefront.check.closing.backing.ground import EpisodeGround
 from synth.envs.storefront.check.closing.backing.reasons import grounds
 from synth.envs.storefront.check.closing.backing.said import known_words, pattern, patterns
+from synth.envs.storefront.check.ground import EpisodeGround
 
 _PARTS = re.compile(r"([,;:]\s+|\s[\u2013\u2014-]\s|\s(?:and|but|so|because|since)\s)")
 _OF_A_RULE = ("about", "allows", "forbids")

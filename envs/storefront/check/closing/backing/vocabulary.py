@@ -3,9 +3,9 @@
 import re
 
 from synth.envs.storefront.check.closing.backing.clause import Clause, given, without
-from synth.envs.storefront.check.closing.backing.ground import EpisodeGround
 from synth.envs.storefront.check.closing.backing.reasons import reasons
-from synth.envs.storefront.check.closing.backing.said import known_words, pattern, patterns, said
+from synth.envs.storefront.check.closing.backing.said import SAID, known_words, pattern, patterns
+from synth.envs.storefront.check.ground import EpisodeGround
 
 _WORD = re.compile(r"@?[^\W_]+(?:'[^\W_]+)*")
 _LOOKED_UP = (
@@ -44,7 +44,7 @@ def _of_the_episode(clause: Clause, ground: EpisodeGround) -> frozenset[str]:
 
     return (
         (ground.asked.words if handed else frozenset())
-        | (frozenset(said()["of_a_supervisor"].split() if above else ()))
+        | (frozenset(SAID["of_a_supervisor"].split() if above else ()))
         | (frozenset(ground.view.base.rules.final_sale if final else ()))
     )
 

@@ -2,23 +2,27 @@
 told facts, and how orders, parcels and prices stand.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from synth.envs.storefront.check.asked import CustomersWords
 from synth.envs.storefront.check.claims import TOOLS
-from synth.envs.storefront.check.closing.backing.asked import CustomersWords
-from synth.envs.storefront.check.closing.backing.mentions import Good, Line
-from synth.envs.storefront.check.details import means_of
 from synth.envs.storefront.check.episode_view import EpisodeView
-from synth.envs.storefront.tools.transcript import Event
+from synth.envs.storefront.check.mentions import Good, Line, fit
+from synth.envs.storefront.tools.transcript import Event, cents_of
 from synth.envs.storefront.world.catalogue import Row
 from synth.schemas import Scalar
 
 _HANDED_OVER = {"refund_limit": "R6", "out_of_scope": "R13"}
 """What is escalated, and by which rule."""
-_NONE_LEFT = re.compile(r"only 0 of (V-\d+)")
+HELD_BY: Mapping[str, tuple[str, ...]] = {
+    "cancel": ("cancelled",),
+    "return": ("returned",),
+    "delivered": ("delivered", "returned"),
+    "shipped": ("shipped", "delivered", "returned"),
+}
+"""What is said of an order -> the statuses that bear it out."""
 
 
 @dataclass(frozen=True)
@@ -60,13 +64,20 @@ class EpisodeGround:
         return [event for event in self.view.events if event.kind == "told"]
 
     @cached_property
-    def shown(self) -> frozenset[str]:
-        """The orders that a call named, or that a fact was told of."""
-        orders = self.view.base.tables["orders"]
-        named = (event.order_id for event in self.view.calls())
-        return frozenset(
-            str(key) for key in (*named, *(one.text for one in self.told)) if key in orders
-        )
+    def looked_at(self) -> list[str]:
+        """What calls named as orders."""
+        return sorted({str(event.order_id) for event in self.view.calls() if event.order_id})
+
+    @cached_property
+    def told_of(self) -> list[str]:
+        """The orders that facts were told of, one for each fact."""
+        return [one.text for one in self.told if one.text in self.view.base.tables["orders"]]
+
+    @cached_property
+    def shown(self) -> list[str]:
+        """The orders that a call named, or that a fact was told of, by their ids."""
+        found = {*self.looked_at} & self.view.base.tables["orders"].keys()
+        return sorted({*found, *self.told_of})
 
     def row(self, table: str, key: object) -> Row:
         """A row at the end; nothing of one that is not there."""
@@ -77,6 +88,10 @@ class EpisodeGround:
             if path.startswith(f"{table}/{key}/")
         }
         return {**start, **now}
+
+    def stands(self, act: str, order_id: object) -> bool:
+        """Whether an order stands as an act would have left it, whoever saw to it."""
+        return self.row("orders", order_id).get("status") in HELD_BY.get(act, ())
 
     def parcel(self, order_id: str) -> Row:
         """The shipment of an order."""
@@ -115,20 +130,16 @@ class EpisodeGround:
     @cached_property
     def known_lines(self) -> list[Line]:
         """The goods of the orders that were shown, and those that were told of."""
-        orders = sorted(self.shown)
-        lines = [line for key in orders for line in (*self.lines(key), *self.lines(key, end=True))]
+        lines = [
+            line for key in self.shown for line in (*self.lines(key), *self.lines(key, end=True))
+        ]
         return [*lines, *(self.variant(event.text) for event in self.told)]
 
     def holding(self, good: Good, orders: Iterable[str]) -> Iterator[str]:
         """The orders with a line, before or after, that goods may be."""
         for key in orders:
-            if any(good.fits(line) for line in (*self.lines(key), *self.lines(key, end=True))):
+            if fit([good], [*self.lines(key), *self.lines(key, end=True)]):
                 yield key
-
-    @cached_property
-    def refused_for_stock(self) -> frozenset[str]:
-        """The variants of which a call was told that none are left."""
-        return frozenset(_NONE_LEFT.findall(" ".join(self.failed)))
 
     # acts
 
@@ -143,28 +154,20 @@ class EpisodeGround:
 
     def means(self, refunds: Iterable[Event]) -> set[str]:
         """The kinds of means that refunds went to."""
-        return means_of(self.view.base, refunds)
-
-    def paid(self, orders: Iterable[str] = ()) -> list[int]:
-        """The amounts that were paid back, in cents."""
-        return [round(one.arguments["amount"] * 100) for one in self.of("refund", orders)]
+        payments = self.view.base.tables["payments"]
+        ways = (str(event.arguments.get("to")) for event in refunds)
+        return {str(payments[to]["kind"]) if to in payments else to for to in ways}
 
     @cached_property
     def quotes(self) -> list[int]:
         """The refunds that were quoted, in cents."""
-        return [round(one.result.get("refund", 0) * 100) for one in self.view.calls("quote_refund")]
+        return cents_of(self.view.calls("quote_refund"))
 
     @cached_property
     def reasons_given(self) -> frozenset[str]:
         """Ways and reasons that acts were given."""
         values = (event.arguments.get(name) for event in self.acts for name in ("method", "reason"))
         return frozenset(str(value) for value in values if value)
-
-    @cached_property
-    def last_digits(self) -> frozenset[str]:
-        """The last digits of the cards that refunds went to."""
-        rows = (self.row("payments", event.arguments.get("to")) for event in self.of("refund"))
-        return frozenset(str(row.get("last4")) for row in rows)
 
     def is_at(self, order_id: str, places: Sequence[str]) -> bool:
         """Whether an order goes where it is said to."""
@@ -195,17 +198,6 @@ class EpisodeGround:
     def asked(self) -> CustomersWords:
         """What the customer said and asked for."""
         return CustomersWords(self.view)
-
-    @cached_property
-    def wanted(self) -> list[str]:
-        """The variants of shown goods, in their sizes, that the customer named in one request."""
-        sizes = {(line[0], line[2]) for line in self.known_lines}
-        return [
-            sku
-            for sku in self.view.base.tables["variants"]
-            for noun, colour, size in [self.variant(sku)]
-            if (noun, size) in sizes and self.asked.named(Good(noun, colour))
-        ]
 
     @cached_property
     def names(self) -> frozenset[str]:

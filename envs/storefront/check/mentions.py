@@ -4,14 +4,14 @@ words.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import date
 from functools import lru_cache
 from weakref import WeakKeyDictionary
 
+from synth.envs.storefront.check.claim_patterns import MEANS
 from synth.envs.storefront.check.claims import amounts_of
-from synth.envs.storefront.check.details import means_patterns
 from synth.envs.storefront.texts import texts
 from synth.envs.storefront.world.catalogue import COLOURS, NOUNS, SIZES
 from synth.envs.storefront.world.world import BaseWorld
@@ -82,6 +82,11 @@ class Good:
         return all(part in ("", of) for part, of in zip(named, line, strict=True))
 
 
+def fit(goods: Iterable[Good], lines: Collection[Line]) -> bool:
+    """Whether any of the goods may be any of the lines."""
+    return any(good.fits(line) for good in goods for line in lines)
+
+
 @dataclass(slots=True)
 class Mentions:
     """What a clause names, in its order; `text` is the clause with marks in the place of it."""
@@ -97,6 +102,11 @@ class Mentions:
     numbers: list[str] = field(default_factory=list)
     carriers: list[str] = field(default_factory=list)
     tickets: list[str] = field(default_factory=list)
+
+    @property
+    def kinds_of_goods(self) -> list[Good]:
+        """The goods that are named by a noun, not by a colour or a size alone."""
+        return [good for good in self.goods if good.noun]
 
 
 def mentions_of(clause: str, base: BaseWorld) -> Mentions:
@@ -122,7 +132,7 @@ def mentions_of(clause: str, base: BaseWorld) -> Mentions:
     mark(_WORDED, "amount", lambda one: found.amounts.append(_TENS[one[1]] * 100))
     mark(_GOODS, "goods", lambda one: found.goods.append(_good(one)))
     mark(_SIZE, "goods", lambda one: found.goods.append(Good(size=one["size"][0].upper())))
-    for kind, words in means_patterns().items():
+    for kind, words in MEANS.items():
         mark(words, "means", lambda _, kind=kind: found.means.append(kind))  # type: ignore[misc]
     mark(_CARRIER, "carrier", lambda one: found.carriers.append(one[0].capitalize()))
     mark(_codes(base), "code", lambda one: found.codes.append(one[0].upper()))

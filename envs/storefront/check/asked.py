@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from synth.envs.storefront.check.closing.backing.mentions import Good
 from synth.envs.storefront.check.episode_view import EpisodeView
+from synth.envs.storefront.check.mentions import Good
 
 _REQUEST = re.compile(r"^(\d+)\. (.+)$", re.MULTILINE)
 _LONGEST = 6
