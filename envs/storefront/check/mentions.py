@@ -4,10 +4,10 @@ words.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from functools import lru_cache
+from functools import lru_cache, partial
 from weakref import WeakKeyDictionary
 
 from synth.envs.storefront.check.claim_patterns import MEANS
@@ -109,34 +109,46 @@ class Mentions:
         return [good for good in self.goods if good.noun]
 
 
+Named = tuple[re.Pattern[str], str, Callable[[Mentions, Match], object]]
+"""How things of a kind are named, the mark that stands in their place, and what keeps them."""
+
+
+def _means(kind: str, found: Mentions, _: Match) -> None:
+    """Keeps a kind of means."""
+    found.means.append(kind)
+
+
+_BEFORE_PLACES: Sequence[Named] = (
+    (_TICKET, " @ticket ", lambda found, one: found.tickets.append(one[0].upper())),
+    (_ORDER, " @order ", lambda found, one: found.orders.append(one[1].upper())),
+    (_ISO, " @date ", lambda found, one: found.dates.append(_iso(one[0]))),
+    (_DAY, " @date ", lambda found, one: found.dates.append(_day(one))),
+)
+_BEHIND_PLACES: Sequence[Named] = (
+    (_STATE, "@place ", lambda found, one: None),
+    (_MONEY, " @amount ", lambda found, one: found.amounts.extend(amounts_of(one[0]))),
+    (_WORDED, " @amount ", lambda found, one: found.amounts.append(_TENS[one[1]] * 100)),
+    (_GOODS, " @goods ", lambda found, one: found.goods.append(_good(one))),
+    (_SIZE, " @goods ", lambda found, one: found.goods.append(Good(size=one["size"][0].upper()))),
+    *((words, " @means ", partial(_means, kind)) for kind, words in MEANS.items()),
+    (_CARRIER, " @carrier ", lambda found, one: found.carriers.append(one[0].capitalize())),
+)
+_LAST: Named = (_NUMBER, " @number ", lambda found, one: found.numbers.append(one[0]))
+
+
 def mentions_of(clause: str, base: BaseWorld) -> Mentions:
     """Reads a clause."""
     found = Mentions(re.sub(r"\s+", " ", clause.lower().replace("\u2019", "'")).strip(" .!,;:"))
+    places: Named = (_places(base), " @place ", lambda of, one: of.places.append(one[0]))
+    codes: Named = (_codes(base), " @code ", lambda of, one: of.codes.append(one[0].upper()))
 
-    def mark(words: re.Pattern[str], kind: str, take: Callable[[Match], object]) -> None:
-        """Puts a mark in the place of each match, and keeps what it names."""
+    # what was read once has a mark in its place, and is nothing else
+    for words, mark, take in (*_BEFORE_PLACES, places, *_BEHIND_PLACES, codes, _LAST):
+        for match in words.finditer(found.text):
+            take(found, match)
 
-        def put(match: Match) -> str:
-            take(match)
-            return f" @{kind} "
+        found.text = words.sub(mark, found.text)
 
-        found.text = words.sub(put, found.text)
-
-    mark(_TICKET, "ticket", lambda one: found.tickets.append(one[0].upper()))
-    mark(_ORDER, "order", lambda one: found.orders.append(one[1].upper()))
-    mark(_ISO, "date", lambda one: found.dates.append(_iso(one[0])))
-    mark(_DAY, "date", lambda one: found.dates.append(_day(one)))
-    mark(_places(base), "place", lambda one: found.places.append(one[0]))
-    found.text = _STATE.sub("@place ", found.text)
-    mark(_MONEY, "amount", lambda one: found.amounts.extend(amounts_of(one[0])))
-    mark(_WORDED, "amount", lambda one: found.amounts.append(_TENS[one[1]] * 100))
-    mark(_GOODS, "goods", lambda one: found.goods.append(_good(one)))
-    mark(_SIZE, "goods", lambda one: found.goods.append(Good(size=one["size"][0].upper())))
-    for kind, words in MEANS.items():
-        mark(words, "means", lambda _, kind=kind: found.means.append(kind))  # type: ignore[misc]
-    mark(_CARRIER, "carrier", lambda one: found.carriers.append(one[0].capitalize()))
-    mark(_codes(base), "code", lambda one: found.codes.append(one[0].upper()))
-    mark(_NUMBER, "number", lambda one: found.numbers.append(one[0]))
     found.text = re.sub(r"\s+", " ", found.text).strip()
 
     return found

@@ -39,47 +39,67 @@ def acts(read: Reading) -> Iterator[str]:
 
 def whole(read: Reading) -> Iterator[str]:
     """What is said of everything at once, or of something done that no act is named for."""
-    clause, ground, named = read.clause, read.ground, read.named
-    done = bool(ground.acts or ground.told)
-
-    if clause.has("to_others") and not (read.handed_over and ground.of("escalate")):
-        yield "can be done by no tool"
-    if clause.has("beyond") and not (clause.denied or clause.unfinished or clause.because):
-        yield "is known to nobody here"
+    clause, ground = read.clause, read.ground
+    yield from _beyond_the_tools(read)
     if clause.has("changed_before") and _was_changed_before(read) == clause.denied:
         yield "is not how it was changed before"
     if tells_another_rule(read.text):
         yield "is no rule by which anything was denied"
-    impossible = clause.denied and clause.has("in_vain")
-    if clause.has("outside") and not (impossible or read.handed_over or clause.because):
-        yield "can be done by no tool"
-    if (
-        clause.has("kept")
-        and not (clause.statuses or named.places)
-        and ((named.goods or named.orders) and read.was_changed())
-    ):
-        yield "was not left as it was"
-    if clause.has("untouched") and clause.has("total"):
-        yield from _another_total(read)
-    elif clause.has("untouched"):
-        if read.was_changed() and not read.in_part():
-            yield "was changed"
-    elif clause.has("no_need"):
-        if (named.orders or named.goods) and read.was_changed():
-            yield "was changed"
-    elif clause.denied:
+    yield from _left_as_it_was(read)
+
+    if clause.has("untouched") or clause.has("no_need"):
+        return
+    if clause.denied:
         elsewhere = any(map(clause.has, ("difference", "not_in_stock", "outside", "not_on_file")))
         if not (read.acts or clause.statuses or ground.grounds or elsewhere) and ground.acts:
             yield "something was done"
     else:
-        some = ground.denied and "everything else" not in read.text
-        if clause.has("complete") and (some or not done):
-            yield "was denied in part"
-        if clause.has("finished") and not done:
-            yield "nothing was done"
-        if clause.has("later") and read.events:
-            yield "was done, and is said to be done later"
-        yield from _unnamed(read, done=done)
+        yield from _done(read)
+
+
+def _beyond_the_tools(read: Reading) -> Iterator[str]:
+    """What no tool can do or show, unless it is denied or handed over."""
+    clause = read.clause
+    impossible = clause.denied and clause.has("in_vain")
+
+    if clause.has("to_others") and not (read.handed_over and read.ground.of("escalate")):
+        yield "can be done by no tool"
+    if clause.has("beyond") and not (clause.denied or clause.unfinished or clause.because):
+        yield "is known to nobody here"
+    if clause.has("outside") and not (impossible or read.handed_over or clause.because):
+        yield "can be done by no tool"
+
+
+def _left_as_it_was(read: Reading) -> Iterator[str]:
+    """What is said to be kept, to be untouched, or to need no change."""
+    clause, named = read.clause, read.named
+    things = named.goods or named.orders
+    kept = clause.has("kept") and not (clause.statuses or named.places)
+
+    if kept and things and read.was_changed():
+        yield "was not left as it was"
+    if clause.has("untouched"):
+        if clause.has("total"):
+            yield from _another_total(read)
+        elif read.was_changed() and not read.in_part():
+            yield "was changed"
+    elif clause.has("no_need") and things and read.was_changed():
+        yield "was changed"
+
+
+def _done(read: Reading) -> Iterator[str]:
+    """What is said to be done in whole, at last, later, or in no act's name."""
+    clause, ground = read.clause, read.ground
+    done = bool(ground.acts or ground.told)
+    some = ground.denied and "everything else" not in read.text
+
+    if clause.has("complete") and (some or not done):
+        yield "was denied in part"
+    if clause.has("finished") and not done:
+        yield "nothing was done"
+    if clause.has("later") and read.events:
+        yield "was done, and is said to be done later"
+    yield from _unnamed(read, done=done)
 
 
 def _another_total(read: Reading) -> Iterator[str]:
@@ -112,22 +132,22 @@ def _unnamed(read: Reading, *, done: bool) -> Iterator[str]:
 def _denied(read: Reading, act: str) -> Iterator[str]:
     """What is said not to have been done must not have been, of nothing that may be meant."""
     goods, means = read.named.goods, {*read.named.means} if act == "refund" else set()
-    found, in_vain = read.ground.of(act, read.orders), read.clause.has("in_vain")
-    if goods:
-        found = [event for event in found if read.concern(goods, event)]
-    if means:
-        found = [event for event in found if means & read.ground.means([event])]
+    in_vain, refused = read.clause.has("in_vain"), read.clause.has("refused")
+    found = [
+        event
+        for event in read.ground.of(act, read.orders)
+        if (not goods or read.concern(goods, event))
+        and (not means or means & read.ground.means([event]))
+    ]
     if found:
         yield f"was done: {act}"
     elif not (read.sure_orders or goods or means) and read.ground.of(act):
         yield f"may have been done: {act}"
-    elif not (in_vain or read.clause.has("refused")) and any(
-        had(read, act, key) for key in read.orders
-    ):
+    elif not (in_vain or refused) and any(had(read, act, key) for key in read.orders):
         yield f"had been done: {act}"
     elif in_vain and not (read.ground.grounds or read.ground.failed):
         yield f"was not tried: {act}"
-    elif read.clause.has("refused") and not (read.ground.denied or read.ground.failed):
+    elif refused and not (read.ground.denied or read.ground.failed):
         yield f"was not refused: {act}"
     elif _BECAUSE.search(read.clause.sentence) and is_another_reason(
         read.clause.sentence, read.ground

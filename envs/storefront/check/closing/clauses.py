@@ -42,19 +42,8 @@ def asserted(text: str, ground: EpisodeGround) -> Iterator[Clause]:
     """The clauses of a text that assert something of the shop."""
     earlier: list[str] = []
 
-    for sentence in sentences_of(text):
-        plain = _EMPHASIS.sub(" ", sentence).strip()
-        if _NUMBERING.fullmatch(plain):
-            continue
-
-        # "I've cancelled it, anything else?" asks in its last part alone
-        told = _ASKED_LAST.sub("", plain) if plain.endswith("?") else plain
-        if told.endswith("?") or (told != plain and pattern("interrogative").search(told.lower())):
-            continue
-
-        # "the parcel (O-1) has its label" is one clause
-        told = _BRACKETS.sub(lambda one: one[0] if _tells(one[1]) else f" {one[1]} ", told)
-        told = without_rules(told, ground, lambda one: mentions_of(one, ground.view.base).text)
+    for sentence in filter(None, map(_told, sentences_of(text))):
+        told = without_rules(sentence, ground, lambda one: mentions_of(one, ground.view.base).text)
         parts = [
             one
             for whole in re.split(r";\s+", told)
@@ -75,6 +64,20 @@ def asserted(text: str, ground: EpisodeGround) -> Iterator[Clause]:
                 yield clause
 
         earlier = nearby or earlier
+
+
+def _told(sentence: str) -> str:
+    """What a sentence tells, without its emphasis; nothing of a number or a question."""
+    plain = _EMPHASIS.sub(" ", sentence).strip()
+    # "I've cancelled it, anything else?" asks in its last part alone
+    told = _ASKED_LAST.sub("", plain) if plain.endswith("?") else plain
+    asks = told.endswith("?") or (told != plain and pattern("interrogative").search(told.lower()))
+
+    if asks or _NUMBERING.fullmatch(plain):
+        return ""
+
+    # "the parcel (O-1) has its label" is one clause
+    return _BRACKETS.sub(lambda one: one[0] if _tells(one[1]) else f" {one[1]} ", told)
 
 
 def _listed(part: str) -> list[str]:

@@ -26,10 +26,22 @@ _IS_OF = re.compile(
 
 def goods(read: Reading) -> Iterator[str]:
     """What is not so of the goods that a clause names."""
-    clause, ground, named = read.clause, read.ground, read.named
-    if not named.goods:
+    if not read.named.goods:
         return
 
+    yield from _not_meant(read)
+    if _IS_OF.search(read.text):
+        yield from _is_now(read)
+    exchanged = [event for event in read.events if TOOLS[event.tool] == "exchange"]
+    if not (read.clause.denied or read.clause.has("kept")) and (
+        exchanged or not (read.acts or read.named.amounts)
+    ):
+        yield from _colours(read, exchanged or read.ground.of("exchange", read.orders))
+
+
+def _not_meant(read: Reading) -> Iterator[str]:
+    """Goods of no act that is affirmed; else such as nobody spoke of."""
+    clause, ground, named = read.clause, read.ground, read.named
     affirmed = bool(read.events) and not clause.denied
     stock = clause.has("not_in_stock") or clause.has("in_stock")
     orders = named.orders if not read.acts else []
@@ -37,20 +49,13 @@ def goods(read: Reading) -> Iterator[str]:
     known = lines if orders else ground.known_lines
 
     for good in named.goods:
-        if affirmed and not any(read.concern([good], event) for event in read.events):
-            yield "goods are not those of the act"
-        elif not affirmed and not stock and not fit([good], known):
-            if not named.orders and ground.asked.named(good):
-                continue
+        if affirmed:
+            if not any(read.concern([good], event) for event in read.events):
+                yield "goods are not those of the act"
+        elif stock or fit([good], known):
+            continue
+        elif named.orders or not ground.asked.named(good):
             yield "goods were not spoken of"
-
-    exchanged = [event for event in read.events if TOOLS[event.tool] == "exchange"]
-    if _IS_OF.search(read.text):
-        yield from _is_now(read)
-    if not (clause.denied or clause.has("kept")) and (
-        exchanged or not (read.acts or named.amounts)
-    ):
-        yield from _colours(read, exchanged or ground.of("exchange", read.orders))
 
 
 def _is_now(read: Reading) -> Iterator[str]:
@@ -68,18 +73,17 @@ def _colours(read: Reading, exchanged: list[Event]) -> Iterator[str]:
     new = [line for event in exchanged for line in ground.became(event)]
     old = [line for event in exchanged for line in ground.touched(event)]
     variants = [good for good in read.named.goods if good.colour or good.size]
-    nouns = {line[0] for line in (*new, *old)}
-    if not new or not variants or any(good.noun not in ("", *nouns) for good in read.named.goods):
+    nouns = {"", *(line[0] for line in (*new, *old))}
+    if not new or not variants or not {good.noun for good in read.named.goods} <= nouns:
         return
 
     is_old = [fit([good], old) for good in variants]
     is_new = [fit([good], new) for good in variants]
-    against = bool(read.clause.contrast)
 
     if not all(was or now for was, now in zip(is_old, is_new, strict=True)):
         yield "colours are not those of the act"
     elif not any(is_new):
-        if _INTO.search(read.text) or (read.clause.has("coming") and not against):
+        if _INTO.search(read.text) or (read.clause.has("coming") and not read.clause.contrast):
             yield "is not what it was exchanged for"
-    elif any(is_old) and is_new[0] and not is_new[-1] and not against:
+    elif any(is_old) and is_new[0] and not is_new[-1] and not read.clause.contrast:
         yield "is exchanged the other way"

@@ -3,7 +3,7 @@ the means that money went by.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 from synth.envs.storefront.check.closing.earlier import refunded, was_done
 from synth.envs.storefront.check.closing.reading import Reading
@@ -37,32 +37,19 @@ def money(read: Reading) -> Iterator[str]:
         yield "went another way"
 
 
-def _known(read: Reading) -> Iterable[object]:
+def _known(read: Reading) -> Sequence[object]:
     """The amounts that a clause may be about, by its kind: a quote, a total, a price, a refund."""
     clause, ground = read.clause, read.ground
     paid, quotes = cents_of(ground.of("refund", read.orders)), list(_quotes(read))
-    of_refund = "refund" in read.acts or bool(read.named.means or _BACK.search(read.text))
 
     if read.hypothetical and ground.quotes:
         return quotes
     if clause.because and "R6" in ground.grounds:
         return [*quotes, *paid]
-    if of_refund:
-        unpaid = (
-            read.handed_over
-            or read.is_pending
-            or clause.denied
-            or clause.unfinished
-            or read.hypothetical
-        )
-        before = refunded(read) if was_done(read, "refund") else []
-        return [*paid, *quotes, *before] if unpaid else [*sums(paid), *before]
-    if clause.has("total") and len(read.named.orders) == len(read.named.amounts) > 1:
-        totals = [ground.row("orders", key).get("total_cents") for key in read.named.orders]
-        return totals if totals == read.named.amounts else []
+    if "refund" in read.acts or read.named.means or _BACK.search(read.text):
+        return _of_refunds(read, paid, quotes)
     if clause.has("total"):
-        orders = read.orders or [*read.acted, *ground.told_of] or ground.shown
-        return [ground.row("orders", key).get("total_cents") for key in orders]
+        return _totals(read)
     if clause.has("price") or clause.has("former"):
         column = "former_price_cents" if clause.has("former") else "price_cents"
         return [ground.row("variants", sku).get(column) for sku in _skus(read)]
@@ -71,6 +58,26 @@ def _known(read: Reading) -> Iterable[object]:
     paid_out = (read.did or _PAID.search(read.text)) and not clause.denied
     quoted = [] if ground.of("refund") or paid_out else quotes
     return [*_told(read), *quoted, *sums(paid)]
+
+
+def _of_refunds(read: Reading, paid: Sequence[int], quotes: Sequence[int]) -> Sequence[int]:
+    """What refunds that are spoken of may be: paid, else quoted, or paid before."""
+    clause = read.clause
+    before = refunded(read) if was_done(read, "refund") else []
+    refused = clause.denied or clause.unfinished
+    unpaid = read.handed_over or read.is_pending or refused or read.hypothetical
+
+    return [*paid, *quotes, *before] if unpaid else [*sums(paid), *before]
+
+
+def _totals(read: Reading) -> Sequence[object]:
+    """What orders that are meant come to; where each has an amount of its own, those in order."""
+    ground, named = read.ground, read.named.orders
+    each = len(named) == len(read.named.amounts) > 1
+    orders = read.orders or [*read.acted, *ground.told_of] or ground.shown
+    totals = [ground.row("orders", key).get("total_cents") for key in orders]
+
+    return [] if each and totals != read.named.amounts else totals
 
 
 def _quotes(read: Reading) -> Iterator[int]:

@@ -31,41 +31,56 @@ _ASKED = re.compile(r"\b(?:asked|wanted|at least|requests?|less than)\b")
 
 def particulars(read: Reading) -> Iterator[str]:
     """What is not so of them."""
-    ground, clause = read.ground, read.clause
     yield from _days(read)
-    if read.named.places and not clause.denied:
+    if read.named.places and not read.clause.denied:
         yield from _places(read)
     yield from _ways_back(read)
+    yield from _on_file(read)
+    yield from _coupons(read)
+    if is_a_stranger_named(read.text, read.ground):
+        yield "names somebody else"
+    if is_spoken_to(read.text, read.ground):
+        yield "is known to nobody here"
+    yield from _carriers(read)
+    yield from _ids(read)
+    yield from _numbers(read)
+
+
+def _on_file(read: Reading) -> Iterator[str]:
+    """Places that are, or are not, on the customer's file."""
+    ground, clause = read.ground, read.clause
     on_file = clause.has("on_file") and not (clause.denied or clause.has("not_on_file"))
     if on_file and read.named.places and not is_on_file(ground, read.named.places):
         yield "is not on file"
     if clause.has("not_on_file") and "R11 file" not in grounds(ground):
         yield "may be on file"
 
-    orders = read.likely
-    used = {ground.row("orders", key).get("coupon") for key in orders}
+
+def _coupons(read: Reading) -> Iterator[str]:
+    """The coupons of the orders that are meant, none of which stands behind "instead of"."""
+    used = {read.ground.row("orders", key).get("coupon") for key in read.likely}
     codes = read.named.codes[: read.text.count("@code")]
     instead = {*read.named.codes} - {*codes}
-    if clause.because and not read.did:
-        used |= ground.asked.codes
-    if codes and not clause.denied and (not {*codes} <= used or instead & used):
+    if read.clause.because and not read.did:
+        used |= read.ground.asked.codes
+    if codes and not read.clause.denied and (not {*codes} <= used or instead & used):
         yield "is another coupon"
-    if is_a_stranger_named(read.text, ground):
-        yield "names somebody else"
-    if is_spoken_to(read.text, ground):
-        yield "is known to nobody here"
-    yield from _carriers(read, orders)
 
-    if read.named.tickets:
-        shown = {leaf for one in ground.view.calls() for leaf in leaves(one.result)}
-        if not {one for one in read.named.tickets if "-" in one} <= shown:
+
+def _ids(read: Reading) -> Iterator[str]:
+    """Tickets, returns, refunds and escalations by their ids: an answer showed them."""
+    if named := {one for one in read.named.tickets if "-" in one}:
+        shown = {leaf for one in read.ground.view.calls() for leaf in leaves(one.result)}
+        if not named <= shown:
             yield "has an id that nothing showed"
 
+
+def _numbers(read: Reading) -> Iterator[str]:
+    """Numbers: a card's last digits, what was asked for, or a discount."""
+    ground = read.ground
     percent = {str(ground.row("orders", key).get("discount_percent")) for key in read.orders}
-    cards = {
-        str(ground.row("payments", event.arguments.get("to")).get("last4"))
-        for event in ground.of("refund")
-    }
+    ways = (event.arguments.get("to") for event in ground.of("refund"))
+    cards = {str(ground.row("payments", to).get("last4")) for to in ways}
     for number in read.named.numbers:
         digits = number.strip(".,%")
         of_card = digits in cards and read.named.means
@@ -89,11 +104,11 @@ def _ways_back(read: Reading) -> Iterator[str]:
         yield "comes back another way"
 
 
-def _carriers(read: Reading, orders: Sequence[str]) -> Iterator[str]:
+def _carriers(read: Reading) -> Iterator[str]:
     """Who brings the parcels; nobody can have asked them for anything."""
     if not read.named.carriers:
         return
-    known = {read.ground.parcel(key).get("carrier") for key in orders}
+    known = {read.ground.parcel(key).get("carrier") for key in read.likely}
     if not {*read.named.carriers} <= known:
         yield "is another carrier"
     if pattern("asked_of_carriers").search(read.text):
@@ -119,18 +134,10 @@ def _days(read: Reading) -> Iterator[str]:
 
 
 def _places(read: Reading) -> Iterator[str]:
-    """Where orders are said to go; several places belong to as many orders or goods, in their
-    order.
-    """
-    ground, places = read.ground, list(read.named.places)
+    """Where orders are said to go."""
+    ground, places = read.ground, read.named.places
     moved = [str(event.order_id) for event in ground.of("address", read.orders)]
-    orders = read.orders or moved or ground.shown
     groups = [found.count("@place") for found in _SIDE_BY_SIDE.findall(read.text)]
-    things: Sequence[Sequence[str]] = [[key] for key in read.named.orders]
-    if len(things) != len(groups):
-        things = [[*ground.holding(good, orders)] for good in read.named.goods]
-    if len(groups) < 2 or len(things) != len(groups):
-        things = [orders for _ in groups]
 
     if len(groups) == 1 and not read.named.orders:
         for good in read.named.kinds_of_goods:
@@ -138,15 +145,28 @@ def _places(read: Reading) -> Iterator[str]:
             if held and not any(ground.is_at(key, places) for key in held):
                 yield "is not where all of it goes"
 
-    first = places[: groups[0]] if groups else places
-    for size, meant in zip(groups, things, strict=True):
-        here, places = places[:size], places[size:]
+    left = list(places)
+    for size, meant in zip(groups, _at_places(read, moved, len(groups)), strict=True):
+        here, left = left[:size], left[size:]
         was = any(ground.is_address(was_to_go(read, key), here) for key in meant)
         if not was and not any(ground.is_at(key, here) for key in meant):
             yield "is another place"
 
+    first = places[: groups[0]] if groups else places
     if _ELSEWHERE.search(read.clause.contrast) and not moved:
         yield "was not sent elsewhere"
-    now = not any(was_to_go(read, key) for key in moved)
-    if "address" in read.acts and now and moved and not any(ground.is_at(k, first) for k in moved):
+    now = moved and not any(was_to_go(read, key) for key in moved)
+    if "address" in read.acts and now and not any(ground.is_at(key, first) for key in moved):
         yield "is another address"
+
+
+def _at_places(read: Reading, moved: Sequence[str], count: int) -> Sequence[Sequence[str]]:
+    """The orders that each of so many places may be of: several places belong to as many orders
+    or goods, in their order.
+    """
+    orders = read.orders or moved or read.ground.shown
+    by_order: Sequence[Sequence[str]] = [[key] for key in read.named.orders]
+    by_goods = [[*read.ground.holding(good, orders)] for good in read.named.goods]
+    several = next((of for of in (by_order, by_goods) if len(of) == count > 1), None)
+
+    return several or [orders] * count

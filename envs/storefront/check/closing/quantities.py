@@ -1,21 +1,21 @@
 """How many orders, goods or requests a clause speaks of, against how many there were."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from synth.envs.storefront.check.closing.acts import only_spoke, spoken_of_requests
 from synth.envs.storefront.check.closing.backing.said import SAID, pattern
 from synth.envs.storefront.check.closing.clauses import OTHER_ORDER
 from synth.envs.storefront.check.closing.reading import Reading
-from synth.envs.storefront.check.closing.standing import stands
+from synth.envs.storefront.check.closing.standing import OPEN, stands
 from synth.envs.storefront.check.mentions import fit
+from synth.envs.storefront.tools.transcript import Event
 
 _NUMBERS = {"both": 2, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
 _ALL = ("all", "each", "every", "everything", "whole", "entire")
 _WHOLE = ("whole", "entire")
 _NONE = ("neither", "either")
 _PARTS = ("one of", "some of", "part of", "several", "rest", "others", "remaining")
-_OPEN = ("pending", "processing", "shipped")
 _OUT_OF = re.compile(
     rf"\b(?P<done>one|{'|'.join(_NUMBERS)}) (?:out )?of (?:(?:your|the|my|those) )?(?P<of>\w+)\b"
 )
@@ -57,17 +57,22 @@ def _counts(read: Reading) -> set[int]:
 
     orders = [len({str(event.order_id) for event in read.of(act)}) for act in read.acts]
     lines = sum(len(ground.touched(event)) for event in read.events) if named.goods else 0
-    told = {event.text for event in ground.told} if named.dates or read.clause.statuses else set()
-    if _ANSWERS.search(read.text):
-        told |= {event.text for event in ground.told}
-    if _PARCELS.search(read.text):
-        told |= {event.text for event in ground.told if event.tool == "arrival"}
     every = len(ground.asked.requests)
     requests = every if spoken_of_requests(read) and not ground.denied else 0
+    counts = {min(orders, default=0), lines, _told(read), requests, len(set(named.codes))}
 
-    return {min(orders, default=0), lines, len(told), requests, len(set(named.codes))} | (
-        set() if read.acts else {len(set(named.orders))}
-    )
+    return counts if read.acts else counts | {len(set(named.orders))}
+
+
+def _told(read: Reading) -> int:
+    """How many things facts were told of, where these are what may be counted."""
+    told = read.ground.told
+    if read.named.dates or read.clause.statuses or _ANSWERS.search(read.text):
+        return len({event.text for event in told})
+    if _PARCELS.search(read.text):
+        return len({event.text for event in told if event.tool == "arrival"})
+
+    return 0
 
 
 def _stand(read: Reading, status: str) -> int:
@@ -80,31 +85,45 @@ def _stand(read: Reading, status: str) -> int:
 def _all(read: Reading) -> Iterator[str]:
     """All lines of goods that are named, or of an order; all open orders, or all requests."""
     ground = read.ground
-    nouns = {good.noun for good in read.named.goods if good.noun}
-    events = [event for event in read.events if event.tool != "escalate"]
-    touched = {str(event.order_id) for event in events}
-    every = [line for key in touched for line in ground.lines(key)]
-    done = [line for event in events for line in ground.touched(event)]
+    nouns = {good.noun for good in read.named.kinds_of_goods}
 
     if read.clause.denied:
         # "I could not do all of it"
         if not ground.grounds:
             yield "nothing was denied"
     elif read.acts and nouns:
-        if sum(line[0] in nouns for line in done) < sum(line[0] in nouns for line in every):
+        if _leaves_lines(read, nouns):
             yield "is not so of all goods"
     elif read.clause.statuses and not read.acts:
         told = len({*ground.told_of})
         if any(_stand(read, name) < told for name in read.clause.statuses):
             yield "is not so of all that was told of"
-    elif read.acts and read.named.orders and len(done) < len(every):
+    elif read.acts and read.named.orders and _leaves_lines(read):
         yield "is not so of all goods"
     elif read.acts and re.search(r"\borders\b", read.text):
         rows = {key: ground.row("orders", key) for key in ground.shown}
-        if not {key for key, row in rows.items() if row.get("status") in _OPEN} <= touched:
+        is_open = {key for key, row in rows.items() if row.get("status") in OPEN}
+        if not is_open <= {str(event.order_id) for event in _on_orders(read)}:
             yield "is not so of all orders"
     elif ground.denied and not (only_spoke(read) or "everything else" in read.text):
         yield "was denied in part"
+
+
+def _on_orders(read: Reading) -> list[Event]:
+    """The events of the acts that a clause names, but for what was handed over."""
+    return [event for event in read.events if event.tool != "escalate"]
+
+
+def _leaves_lines(read: Reading, nouns: Collection[str] = ()) -> bool:
+    """Whether acts left lines of their orders as they were, of these nouns or of any."""
+    events = _on_orders(read)
+    touched = {str(event.order_id) for event in events}
+    every = [line for key in touched for line in read.ground.lines(key)]
+    done = [line for event in events for line in read.ground.touched(event)]
+    if not nouns:
+        return len(done) < len(every)
+
+    return sum(line[0] in nouns for line in done) < sum(line[0] in nouns for line in every)
 
 
 def _of_a_part(read: Reading, word: str) -> bool:
@@ -121,6 +140,15 @@ def _of_a_part(read: Reading, word: str) -> bool:
         return bool(ground.grounds)
     if word == "only":
         return _is_alone(read)
+    if word in ("again", "twice"):
+        once_more = read.clause.denied and "R7" in ground.grounds
+        return once_more or not (read.acts or read.did)
+
+    return _of_another(read, word)
+
+
+def _of_another(read: Reading, word: str) -> bool:
+    """Whether a word for something else than was named is borne out."""
     if word == "new":
         return fit(read.named.goods, read.new_lines())
     if word == "other":
@@ -130,8 +158,7 @@ def _of_a_part(read: Reading, word: str) -> bool:
         other_colour = re.search(r"another (?:colou?r|one|size|version|variant)", read.text)
         return "escalate" in read.acts or bool(other_colour and read.ground.of("exchange"))
 
-    once_more = read.clause.denied and "R7" in ground.grounds
-    return word in ("again", "twice") and (once_more or not (read.acts or read.did))
+    return False
 
 
 def _is_alone(read: Reading) -> bool:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from itertools import chain
 
 from synth.envs.storefront.check.closing.backing.clause import Clause
 from synth.envs.storefront.check.closing.backing.people import orders_of_others
@@ -38,23 +39,32 @@ class Reading:
         """The orders that are meant: named in the clause, told apart by its goods, or named before
         it where it comes back to them; of none in particular, nothing.
         """
-        ground, clause = self.ground, self.clause
-        if self.named.orders:
-            return self.named.orders
-        if by_day := list(self._of_a_day()):
-            return by_day
+        if named := self.named.orders or list(self._of_a_day()):
+            return named
         if OTHER_ORDER.search(self.text):
-            others = [key for key in ground.shown if key not in clause.nearby]
-            done = [key for key in others if key in self.acted]
-            left = [key for key in others if key not in done]
-            return done if self.acts and done else left or others
+            return self._others()
         if goods := self.named.kinds_of_goods:
-            found = [key for good in goods for key in ground.holding(good, ground.shown)]
-            near = [key for key in dict.fromkeys(found) if key in clause.nearby]
-            return near if near and clause.has("back_to_it") else [*dict.fromkeys(found)]
-        if others := orders_of_others(self.text, ground):
-            return [*others, *(clause.nearby if clause.has("back_to_it") else ())]
+            held = (self.ground.holding(good, self.ground.shown) for good in goods)
+            found = [*dict.fromkeys(chain.from_iterable(held))]
+            near = [key for key in found if key in self.clause.nearby]
+            return near if near and self.clause.has("back_to_it") else found
 
+        return self._before()
+
+    def _others(self) -> list[str]:
+        """Orders beside those that were named before: first those that something was done to, where
+        acts are spoken of, else those that nothing was done to.
+        """
+        others = [key for key in self.ground.shown if key not in self.clause.nearby]
+        done = [key for key in others if key in self.acted]
+        left = [key for key in others if key not in done]
+        return done if self.acts and done else left or others
+
+    def _before(self) -> list[str]:
+        """Orders that are told by people, or that a clause comes back to."""
+        clause = self.clause
+        if others := orders_of_others(self.text, self.ground):
+            return [*others, *(clause.nearby if clause.has("back_to_it") else ())]
         if not (clause.has("back_to_it") or _GOES_ON.match(self.text)):
             return []
 

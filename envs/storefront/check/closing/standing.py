@@ -10,7 +10,7 @@ from synth.envs.storefront.check.closing.reading import Reading
 from synth.envs.storefront.check.ground import EpisodeGround
 from synth.envs.storefront.check.mentions import Good, fit
 
-_OPEN = ("pending", "processing", "shipped")
+OPEN = ("pending", "processing", "shipped")
 _BY_AN_ACT = ("delivered", "cancelled")
 """Statuses whose words may be an act's: that one is compared."""
 _NONE_LEFT = re.compile(r"only 0 of (V-\d+)")
@@ -69,7 +69,7 @@ def stands(read: Reading, order_id: str, row: dict[str, Any]) -> bool:
 def _coming(read: Reading) -> Iterator[str]:
     """What is said to come must be on its way or not sent yet, with the goods that are named."""
     ground = read.ground
-    coming = [key for key in read.likely if ground.row("orders", key).get("status") in _OPEN]
+    coming = [key for key in read.likely if ground.row("orders", key).get("status") in OPEN]
     lines = [line for key in coming for line in ground.lines(key, end=True)]
 
     if not coming:

@@ -65,31 +65,16 @@ def clause_of(part: str, ground: EpisodeGround) -> Clause:
     text = head.strip(" ,")
     plain = without(text, reasons(ground))
 
-    acts = [act for act, words in patterns("acts").items() if words.search(plain)]
     # of an order that is named a reason is checked, too
-    where = text if of.orders else plain
-    statuses = [name for name, words in patterns("statuses").items() if words.search(where)]
-    if pattern("not_sent").search(text) and "shipped" not in statuses:
-        statuses.append("shipped")
-    # "won't be coming any more" is a cancellation, "it is too late to return it" a denial
-    rest_of_it = patterns("acts")["cancel"].sub(" ", plain) if "cancel" in acts else plain
-    rest_of_it = without(rest_of_it, given("why_cancelled", ground))
-    late = "R4" in grounds(ground) and _TOO_LATE.search(text) is not None
-    negated = pattern("negated").search(rest_of_it) is not None or late
-    yet = pattern("not_yet").search(text) is not None
-    unfinished = yet or (negated and _YET.search(rest_of_it) is not None)
-
-    if not acts and of.means and of.amounts:
-        acts = ["refund"]
-    if not (acts or statuses) and pattern("way_back").search(text):
-        acts = ["return"]
-    if "address" in acts and pattern("not_on_file").search(text):
-        acts.remove("address")
-    if "return" in acts and _is_of_money(text, of, acts):
-        acts.remove("return")
+    statuses = _statuses(text if of.orders else plain, text)
+    acts = _acts(plain, text, of, has_status=bool(statuses))
     if acts or of.amounts or of.means:
         # a return is open, a refund pending
         statuses = [name for name in statuses if name not in ("pending", "active")]
+
+    negated = _is_negated(plain, text, ground)
+    yet = pattern("not_yet").search(text) is not None
+    unfinished = yet or (negated and _YET.search(_without_cancelling(plain, ground)) is not None)
 
     return Clause(
         raw=part,
@@ -102,6 +87,44 @@ def clause_of(part: str, ground: EpisodeGround) -> Clause:
         denied=negated and not unfinished,
         unfinished=unfinished,
     )
+
+
+def _acts(plain: str, text: str, of: Mentions, *, has_status: bool) -> list[str]:
+    """The acts that a clause speaks of, by their names, or by what it names beside."""
+    acts = [act for act, words in patterns("acts").items() if words.search(plain)]
+    if not acts and of.means and of.amounts:
+        acts = ["refund"]
+    if not (acts or has_status) and pattern("way_back").search(text):
+        acts = ["return"]
+    if "address" in acts and pattern("not_on_file").search(text):
+        acts.remove("address")
+
+    money = of.amounts or of.means or "refund" in acts
+    if "return" in acts and money and not _GOODS_BACK.search(text):
+        # what is said to go back is money, and no goods
+        acts.remove("return")
+
+    return acts
+
+
+def _statuses(where: str, text: str) -> list[str]:
+    """What a clause says that an order, or a parcel, is."""
+    found = [name for name, words in patterns("statuses").items() if words.search(where)]
+    left = pattern("not_sent").search(text) and "shipped" not in found
+
+    return [*found, "shipped"] if left else found
+
+
+def _without_cancelling(plain: str, ground: EpisodeGround) -> str:
+    """A clause without a cancellation: "won't be coming any more" denies nothing."""
+    return without(plain, [patterns("acts")["cancel"], *given("why_cancelled", ground)])
+
+
+def _is_negated(plain: str, text: str, ground: EpisodeGround) -> bool:
+    """Whether a clause says no: "it is too late to return it" does, too."""
+    late = "R4" in grounds(ground) and _TOO_LATE.search(text) is not None
+
+    return late or pattern("negated").search(_without_cancelling(plain, ground)) is not None
 
 
 def _after_another(of: Mentions, ground: EpisodeGround) -> re.Match[str] | None:
@@ -120,12 +143,6 @@ def _after_another(of: Mentions, ground: EpisodeGround) -> re.Match[str] | None:
         return found
 
     return None
-
-
-def _is_of_money(text: str, of: Mentions, acts: list[str]) -> bool:
-    """Whether what is said to go back is money, and no goods."""
-    money = of.amounts or of.means or "refund" in acts
-    return bool(money) and _GOODS_BACK.search(text) is None
 
 
 def without(text: str, several: Iterable[re.Pattern[str]]) -> str:
