@@ -64,27 +64,31 @@ def evaluate(
     parts: tuple[SubVerdict, ...] = (SubVerdict("check", False, ("the task has no check",)),)
 
     if check is not None:
-        events = event_log(exchanges)
         own = frozenset(base.customers_by["name"].get(script.name, ()))
-
-        view = EpisodeView(events, base, own, opening, script)
-        process = breaches(check.process, view)
-
-        # the score counts rules, however often each was broken
-        kept = len({*check.process} - {breach.rule for breach in process})
-        denials = [why for refusal in check.refusals if (why := _not_denied(refusal, events))]
-
-        parts = (
-            _state(check, base, changed),
-            _told(check, events),
-            _part("refusals", len(check.refusals) - len(denials), denials),
-            _part("process", kept, list(map(str, process))),
-            _truth(view, changed),
-        )
+        view = EpisodeView(event_log(exchanges), base, own, opening, script)
+        parts = _parts(check, view, changed)
 
     passed = verdict_of([part for part in parts if not outcome_only or part.name in OUTCOME])
 
     return CheckResult(passed, parts, dict(changed), VERSION)
+
+
+def _parts(
+    check: Check, view: EpisodeView, changed: Mapping[str, Scalar]
+) -> tuple[SubVerdict, ...]:
+    """State, told facts, refusals, process and truth."""
+    process = breaches(check.process, view)
+    # the score counts rules, however often each was broken
+    kept = len({*check.process} - {breach.rule for breach in process})
+    denials = [why for refusal in check.refusals if (why := _not_denied(refusal, view.events))]
+
+    return (
+        _state(check, view.base, changed),
+        _told(check, view.events),
+        _part("refusals", len(check.refusals) - len(denials), denials),
+        _part("process", kept, list(map(str, process))),
+        _truth(view, changed),
+    )
 
 
 def _truth(view: EpisodeView, changed: Mapping[str, Scalar]) -> SubVerdict:
@@ -115,21 +119,14 @@ def _state(check: Check, base: BaseWorld, changed: Mapping[str, Scalar]) -> SubV
 
     An old row covers the columns that are required of it, a new one all of its columns.
     """
-    final: dict[str, dict[str, Row]] = {}
-
-    for path, value in changed.items():
-        table, key, column = path.split("/", 2)
-        # rows as they are at the end: the start, and what changed
-        rows = final.setdefault(table, dict(base.tables.get(table, {})))
-        rows[key] = {**rows.get(key, {}), column: value}
-
+    final = _rows_at_the_end(base, changed)
     problems: list[str] = []
     covered: set[str] = set()
 
     for predicate in check.required:
         table = predicate.table
-        start = base.tables.get(predicate.table, {})
-        rows = final.get(table, dict(start))
+        start = base.tables.get(table, {})
+        rows = final.get(table, start)
         holding = _holding(predicate, rows)
 
         if len(holding) != predicate.count:
@@ -152,6 +149,20 @@ def _state(check: Check, base: BaseWorld, changed: Mapping[str, Scalar]) -> SubV
     ]
 
     return _part("state", met, problems)
+
+
+def _rows_at_the_end(
+    base: BaseWorld, changed: Mapping[str, Scalar]
+) -> Mapping[str, Mapping[str, Row]]:
+    """The rows of the tables in which something changed."""
+    final: dict[str, dict[str, Row]] = {}
+
+    for path, value in changed.items():
+        table, key, column = path.split("/", 2)
+        rows = final.setdefault(table, dict(base.tables.get(table, {})))
+        rows[key] = {**rows.get(key, {}), column: value}
+
+    return final
 
 
 def _holding(

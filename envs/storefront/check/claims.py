@@ -135,35 +135,47 @@ def _claims(
     if says("as_before", said):
         yield SpokenClaim(ANY, clause, orders, denied=True)
         return
-    could_not = says("could_not", said)
+
     able = pattern("claims", "could_not").sub(" ", said)
     if says("unreal", able) or says("own_future", said):
         return
 
     forms = [match for form in DONE if (match := form.search(said))]
-    denied = could_not or _is_denied(said, forms)
+    denied = says("could_not", said) or _is_denied(said, forms)
+    claim = SpokenClaim(ANY, clause, orders, amounts_of(clause), denied)
+
     if denied and says("not_yet", said):
         return
-    arranged = says("arranged", said)
-    claim = SpokenClaim(ANY, clause, orders, amounts_of(clause), denied)
     if not denied and claim.amounts and says("charged", said):
         yield replace(claim, act=CHARGED)
         return
+
+    yield from _of_acts(claim, sentence.lower(), forms, objects)
+
+
+def _of_acts(
+    claim: SpokenClaim, sentence: str, forms: list[re.Match[str]], objects: re.Pattern[str]
+) -> Iterator[SpokenClaim]:
+    """What a clause claims to have been done, to come, or not to have been done: acts and statuses,
+    all at once, a total, or something else.
+    """
+    said = claim.text.lower().strip(" .!")
+    arranged = says("arranged", said)
     # what costs so much, or was ordered, was not done by the agent
-    speaks = not all(map(_is_of_goods, forms)) or arranged or denied
-    acts = list(_acts(said, sentence.lower(), objects)) if speaks else []
-    acts = acts or (_meant(sentence.lower()) if _means_it(said, forms) else [])
+    speaks = not all(map(_is_of_goods, forms)) or arranged or claim.denied
+    acts = list(_acts(said, sentence, objects)) if speaks else []
+    acts = acts or (acts_named(sentence) if _means_it(said, forms) else [])
     statuses = [name for name, words in STATUSES.items() if words.search(said)]
 
     for act in (*acts, *statuses):
         yield replace(claim, act=act, arranged=arranged)
 
-    if denied and (not acts or " nor " in said) and says("untouched", said):
+    if claim.denied and (not acts or " nor " in said) and says("untouched", said):
         yield claim
     elif says("total", said) and claim.amounts:
         yield replace(claim, act=TOTAL)
-    elif not (acts or statuses or denied):
-        other = _done_otherwise(said, forms, objects, sentence.lower())
+    elif not (acts or statuses or claim.denied):
+        other = _done_otherwise(said, forms, objects, sentence)
         yield from () if other is None else (replace(claim, act=other),)
 
 
@@ -174,14 +186,10 @@ def _is_of_goods(form: re.Match[str]) -> bool:
     return verb is not None and begins("of_goods", verb)
 
 
-def acts_named(clause: str) -> list[str]:
-    """The acts that a clause speaks of."""
-    return _meant(clause.lower())
-
-
-def _meant(sentence: str) -> list[str]:
-    """The acts that a sentence speaks of: with any, no clause of it is about something else."""
-    return [act for act, both in ACTS.items() if any(words.search(sentence) for words in both)]
+def acts_named(text: str) -> list[str]:
+    """The acts that a text speaks of: with any, no clause of a sentence is about something else."""
+    said = text.lower()
+    return [act for act, both in ACTS.items() if any(words.search(said) for words in both)]
 
 
 def _means_it(said: str, forms: list[re.Match[str]]) -> bool:
@@ -231,7 +239,7 @@ def _done_otherwise(
     """`any` where something of the shop's was changed in a way that is not named, `other` where
     something was done that the shop has no act for; None where it is no more than speech.
     """
-    meant = _meant(sentence)
+    meant = acts_named(sentence)
     for match in forms:
         verb = match.groupdict().get("verb")
         # "I refunded it and given you ...": the verb of another clause's speaker

@@ -208,16 +208,32 @@ class Belief(msgspec.Struct, eq=False):
             self.outdated |= {made["order_id"]} if "order_id" in made else set()
 
         match tool:
+            case "deny":
+                self.denied[result["request"]] = result["rule_id"]
+            case "tell_customer":
+                self.told |= {(made["about"], fact, made[fact]) for fact in FACTS if fact in made}
+            case "ask_customer":
+                self._answered(made["field"], made.get("request"), result.get("answer"))
             case "find_customer":
-                # who speaks has said their name: an account of another name is not theirs
-                found = [
-                    account["customer_id"]
-                    for account in result["customers"]
-                    if account.get("name") in (None, self.slots.get("name") or account["name"])
-                ]
-                self.accounts = list(dict.fromkeys((*self.accounts, *found)))
-                is_last = result["page"] >= result["pages"]
-                self.more_accounts = None if is_last else {**made, "page": result["page"] + 1}
+                self._found(made, result)
+            case _:
+                self._looked_up(tool, made, result)
+
+    def _found(self, made: Shown, result: Mapping[str, Any]) -> None:
+        """Takes in a page of accounts: one of another name than was said is not the speaker's."""
+        name = self.slots.get("name")
+        found = [
+            account["customer_id"]
+            for account in result["customers"]
+            if account.get("name") in (None, name or account["name"])
+        ]
+        self.accounts = list(dict.fromkeys((*self.accounts, *found)))
+        is_last = result["page"] >= result["pages"]
+        self.more_accounts = None if is_last else {**made, "page": result["page"] + 1}
+
+    def _looked_up(self, tool: str, made: Shown, result: Mapping[str, Any]) -> None:
+        """Takes in an answer about a person, their orders, or goods."""
+        match tool:
             case "verify_identity":
                 self.verified[result["customer_id"]] = set(result["verified"])
             # a list of one status has other pages
@@ -235,12 +251,6 @@ class Belief(msgspec.Struct, eq=False):
                 self.products |= {noun_of(row["name"]): row for row in result["products"]}
             case "quote_refund":
                 self.quotes[(result["order_id"], tuple(result["lines"]))] = result["refund"]
-            case "deny":
-                self.denied[result["request"]] = result["rule_id"]
-            case "tell_customer":
-                self.told |= {(made["about"], fact, made[fact]) for fact in FACTS if fact in made}
-            case "ask_customer":
-                self._answered(made["field"], made.get("request"), result.get("answer"))
 
     def _answered(
         self,

@@ -4,7 +4,8 @@ Tools that speak to the customer give their answer, and what the customer says n
 of such a call is for the customer's eyes alone: no tool is given it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from synth.envs.storefront.customer.customer import OUT_OF_PATIENCE
@@ -121,43 +122,55 @@ def answers(shop: Shop, turn: AgentTurn, taken: AgentTurn) -> tuple[Observation,
     shop.tick()
     observations: list[Observation] = []
     spoken: list[str | None] = []
+    problem = _wrong_with_text(shop, turn, taken)
 
-    if turn.content is not None and len(turn.content) > MAX_TEXT:
-        observations.append(Observation(_TOO_LONG, Source.ENVIRONMENT, error=True))
-    elif not turn.tool_calls and not (taken.content and taken.content.strip()):
-        observations.append(Observation(_SILENT, Source.ENVIRONMENT, error=True))
-    elif not turn.tool_calls and not shop.config.words:
-        observations.append(Observation(_UNREAD, Source.ENVIRONMENT, error=True))
+    if problem is not None:
+        observations.append(Observation(problem, Source.ENVIRONMENT, error=True))
     elif not turn.tool_calls:
         spoken.append(shop.customer.heard())
 
-    for at, call in enumerate(turn.tool_calls):
+    # what is legible has no more calls than are carried out
+    for call, legible in zip_longest(turn.tool_calls, taken.tool_calls):
         try:
-            if at >= MAX_CALLS:
-                most = f"at most {MAX_CALLS} calls are carried out in one turn"
-
-                raise DeskError("validation", most)
-
-            result, line = _carried_out(shop, call, taken.tool_calls[at].name)
+            result, line = _carried_out(shop, call, None if legible is None else legible.name)
             spoken.append(line)
             observations.append(_tool_answer(call, canonical_json(result).decode(), error=False))
         except DeskError as error:
             observations.append(_tool_answer(call, str(error), error=True))
 
     # after the calls: what they answered was seen before
-    spoken.append(shop.customer.interrupts(shop.elapsed.ticks))
+    spoken += _said_unasked(shop)
+    lines = (Observation(text, Source.USER) for text in spoken if text is not None)
 
-    if shop.customer.out_of_patience(shop.elapsed.ticks, pending=shop.pending):
-        spoken.append(OUT_OF_PATIENCE)
+    return (*observations, *lines)
+
+
+def _wrong_with_text(shop: Shop, turn: AgentTurn, taken: AgentTurn) -> str | None:
+    """Why the text of a turn is not delivered; None where it is, or calls stand alone."""
+    if turn.content is not None and len(turn.content) > MAX_TEXT:
+        return _TOO_LONG
+    if turn.tool_calls:
+        return None
+    if not (taken.content and taken.content.strip()):
+        return _SILENT
+
+    return None if shop.config.words else _UNREAD
+
+
+def _said_unasked(shop: Shop) -> Sequence[str | None]:
+    """What the customer says at the end of a turn: another wish, or that they leave. Where the
+    conversation is over, what is still to come happens.
+    """
+    ticks = shop.elapsed.ticks
+    changed = shop.customer.interrupts(ticks)
+    leaves = shop.customer.out_of_patience(ticks, pending=shop.pending)
 
     if shop.elapsed.memory.ended:
         shop.state.update(*SESSION, ended=True)
         # the shop goes on after the conversation, so that the end does not depend on its length
         shop.run_out()
 
-    lines = (Observation(text, Source.USER) for text in spoken if text is not None)
-
-    return (*observations, *lines)
+    return [changed, OUT_OF_PATIENCE if leaves else None]
 
 
 def _tool_answer(call: ToolCall, content: str, *, error: bool) -> Observation:
@@ -173,11 +186,13 @@ def _tool_answer(call: ToolCall, content: str, *, error: bool) -> Observation:
     )
 
 
-def _carried_out(shop: Shop, call: ToolCall, name: str) -> Spoken:
+def _carried_out(shop: Shop, call: ToolCall, name: str | None) -> Spoken:
     """The result of one call, and what the customer says to it.
 
-    Raises `DeskError` for a call that is wrong, unlucky, or refused.
+    Raises `DeskError` for a call that is wrong, unlucky, refused, or one too many (no name).
     """
+    if name is None:
+        raise DeskError("validation", f"at most {MAX_CALLS} calls are carried out in one turn")
     if shop.elapsed.memory.ended:
         raise DeskError("conflict", _OVER)
 

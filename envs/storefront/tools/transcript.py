@@ -187,36 +187,35 @@ def _events(turn: int, exchange: Exchange) -> Iterator[Event]:
 
     # a turn's calls stand in the order in which they were made
     for place, (call, seen) in enumerate(exchange.answered()):
-        name = call.name
-        made = decoded(call.arguments) or {}
-
-        if seen.error:
-            yield Event(turn, "failed", name, made, text=seen.content, place=place)
-            continue
-
-        result = decoded(seen.content) or {}
-        yield Event(turn, "call", name, made, result, place=place)
-        facts = [fact for fact in FACTS if name == "tell_customer" and fact in made]
-
-        if name in TALKS:
-            words = [str(made[part]) for part in ("about", *facts, "message") if part in made]
-            yield Event(
-                turn,
-                "said",
-                name,
-                made,
-                text=" ".join(words),
-            )
-
-        for fact in facts:
-            told = _value(fact, made[fact])
-            yield Event(turn, "told", fact, text=str(made.get("about")), told=told)
-
-        if name == "confirm_with_customer" and result.get("event") in _AGREEMENT:
-            write = act(str(made.get("write")), made.get("arguments"))
-            yield Event(turn, result["event"], name, made, result, write)
+        yield from _of_call(turn, place, call, seen)
 
     yield from (Event(turn, "heard", text=seen.content) for seen in exchange.of(Source.USER))
+
+
+def _of_call(turn: int, place: int, call: ToolCall, seen: Observation) -> Iterator[Event]:
+    """The events of one call: that it was made or failed, what it said, told and agreed to."""
+    name = call.name
+    made = decoded(call.arguments) or {}
+
+    if seen.error:
+        yield Event(turn, "failed", name, made, text=seen.content, place=place)
+        return
+
+    result = decoded(seen.content) or {}
+    yield Event(turn, "call", name, made, result, place=place)
+    facts = [fact for fact in FACTS if name == "tell_customer" and fact in made]
+
+    if name in TALKS:
+        words = [str(made[part]) for part in ("about", *facts, "message") if part in made]
+        yield Event(turn, "said", name, made, text=" ".join(words))
+
+    for fact in facts:
+        told = _value(fact, made[fact])
+        yield Event(turn, "told", fact, text=str(made.get("about")), told=told)
+
+    if name == "confirm_with_customer" and result.get("event") in _AGREEMENT:
+        write = act(str(made.get("write")), made.get("arguments"))
+        yield Event(turn, result["event"], name, made, result, write)
 
 
 def _value(fact: str, value: Any) -> Scalar:

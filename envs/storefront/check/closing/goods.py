@@ -77,13 +77,12 @@ def _colours(read: Reading, exchanged: list[Event]) -> Iterator[str]:
     if not new or not variants or not {good.noun for good in read.named.goods} <= nouns:
         return
 
-    is_old = [fit([good], old) for good in variants]
     is_new = [fit([good], new) for good in variants]
 
-    if not all(was or now for was, now in zip(is_old, is_new, strict=True)):
+    if not all(fit([good], [*old, *new]) for good in variants):
         yield "colours are not those of the act"
     elif not any(is_new):
         if _INTO.search(read.text) or (read.clause.has("coming") and not read.clause.contrast):
             yield "is not what it was exchanged for"
-    elif any(is_old) and is_new[0] and not is_new[-1] and not read.clause.contrast:
+    elif fit(variants, old) and is_new[0] and not is_new[-1] and not read.clause.contrast:
         yield "is exchanged the other way"

@@ -140,10 +140,7 @@ def _places(read: Reading) -> Iterator[str]:
     groups = [found.count("@place") for found in _SIDE_BY_SIDE.findall(read.text)]
 
     if len(groups) == 1 and not read.named.orders:
-        for good in read.named.kinds_of_goods:
-            held = [*ground.holding(good, ground.shown)]
-            if held and not any(ground.is_at(key, places) for key in held):
-                yield "is not where all of it goes"
+        yield from _all_there(read)
 
     left = list(places)
     for size, meant in zip(groups, _at_places(read, moved, len(groups)), strict=True):
@@ -158,6 +155,15 @@ def _places(read: Reading) -> Iterator[str]:
     now = moved and not any(was_to_go(read, key) for key in moved)
     if "address" in read.acts and now and not any(ground.is_at(key, first) for key in moved):
         yield "is another address"
+
+
+def _all_there(read: Reading) -> Iterator[str]:
+    """Of each of the goods some go to the one place that is named."""
+    ground = read.ground
+    for good in read.named.kinds_of_goods:
+        held = [*ground.holding(good, ground.shown)]
+        if held and not any(ground.is_at(key, read.named.places) for key in held):
+            yield "is not where all of it goes"
 
 
 def _at_places(read: Reading, moved: Sequence[str], count: int) -> Sequence[Sequence[str]]:

@@ -73,8 +73,8 @@ def clause_of(part: str, ground: EpisodeGround) -> Clause:
         statuses = [name for name in statuses if name not in ("pending", "active")]
 
     negated = _is_negated(plain, text, ground)
-    yet = pattern("not_yet").search(text) is not None
-    unfinished = yet or (negated and _YET.search(_without_cancelling(plain, ground)) is not None)
+    yet = _YET.search(without(plain, _cancelling(ground)))
+    unfinished = pattern("not_yet").search(text) is not None or bool(negated and yet)
 
     return Clause(
         raw=part,
@@ -115,16 +115,16 @@ def _statuses(where: str, text: str) -> list[str]:
     return [*found, "shipped"] if left else found
 
 
-def _without_cancelling(plain: str, ground: EpisodeGround) -> str:
-    """A clause without a cancellation: "won't be coming any more" denies nothing."""
-    return without(plain, [patterns("acts")["cancel"], *given("why_cancelled", ground)])
+def _cancelling(ground: EpisodeGround) -> list[re.Pattern[str]]:
+    """How a cancellation is told: "won't be coming any more" denies nothing."""
+    return [patterns("acts")["cancel"], *given("why_cancelled", ground)]
 
 
 def _is_negated(plain: str, text: str, ground: EpisodeGround) -> bool:
     """Whether a clause says no: "it is too late to return it" does, too."""
     late = "R4" in grounds(ground) and _TOO_LATE.search(text) is not None
 
-    return late or pattern("negated").search(_without_cancelling(plain, ground)) is not None
+    return late or pattern("negated").search(without(plain, _cancelling(ground))) is not None
 
 
 def _after_another(of: Mentions, ground: EpisodeGround) -> re.Match[str] | None:
