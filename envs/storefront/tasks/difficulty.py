@@ -34,31 +34,15 @@ def recorded(
 ) -> dict[str, Any]:
     """Every dial as it stands in this task; `place` is its kind and its pair."""
     rules = draw.base.rules
-    requests = [intent.request for intent in intents]
-    referents = [intent.referent for intent in intents if intent.referent is not None]
-    names = [name for intent in intents for name in set(intent.complications)]
-    refused = [refusal.rule for intent in intents for refusal in intent.refusals]
     # the policy as this task's prompt has it
     words = " ".join(rule_texts(rules, draw.config.policy).values())
-    # orders and accounts that could be taken for the ones that are meant
-    orders = {order["order_id"] for order in draw.orders} - {one.order_id for one in referents}
-    accounts = len(draw.base.customers_by["name"][script.name]) - 1
 
     return {
         **{name: getattr(draw.config, name) for name in _AS_SET},
-        "operations": len(intents),
-        "kinds": [request.kind for request in requests],
-        "by_description": sum(not referent.stands_alone for referent in referents),
-        "by_relation": sum(request.after is not None for request in requests),
-        "by_other_person": names.count("by_other_person"),
-        "ambiguous": sum(referent.candidates > 1 for referent in referents),
-        "candidates": max((referent.candidates for referent in referents), default=1),
-        "refusal": next(iter(refused), None),
-        "twists": sorted(set(names)),
-        "false_claims": names.count("false_claim"),
+        **_of_requests(intents),
         **place,
         "look_ups": first_write(draw, intents),
-        "distractors": len(orders) + accounts,
+        "distractors": _distractors(draw, intents, script.name),
         "rules_in_force": len(rules.in_force),
         "rules_enforced": len(rules.enforced),
         "policy_words": len(words.split()),
@@ -69,6 +53,35 @@ def recorded(
         "pressure": script.pressure,
         "injection": any(path.endswith("/text") for path in facts),
     }
+
+
+def _of_requests(intents: Sequence[Intent]) -> dict[str, Any]:
+    """How many requests there are, of which kinds, and how they are put."""
+    requests = [intent.request for intent in intents]
+    referents = [intent.referent for intent in intents if intent.referent is not None]
+    names = [name for intent in intents for name in set(intent.complications)]
+    refused = [refusal.rule for intent in intents for refusal in intent.refusals]
+
+    return {
+        "operations": len(intents),
+        "kinds": [request.kind for request in requests],
+        "by_description": sum(not referent.stands_alone for referent in referents),
+        "by_relation": sum(request.after is not None for request in requests),
+        "by_other_person": names.count("by_other_person"),
+        "ambiguous": sum(referent.candidates > 1 for referent in referents),
+        "candidates": max((referent.candidates for referent in referents), default=1),
+        "refusal": next(iter(refused), None),
+        "twists": sorted(set(names)),
+        "false_claims": names.count("false_claim"),
+    }
+
+
+def _distractors(draw: Draw, intents: Sequence[Intent], speaker: str) -> int:
+    """How many orders and accounts could be taken for the ones that are meant."""
+    meant = {intent.referent.order_id for intent in intents if intent.referent is not None}
+    orders = {order["order_id"] for order in draw.orders} - meant
+
+    return len(orders) + len(draw.base.customers_by["name"][speaker]) - 1
 
 
 def first_write(

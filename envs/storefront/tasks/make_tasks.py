@@ -108,8 +108,7 @@ def _drawn(
     first = drawn if config.world_seed is None else config.world_seed
     # of one seed every task has a stream of its own: a longer list begins with the shorter one
     draw_of = f"storefront/task/{seed}/{index if at.pair is None else f'pair/{at.pair}'}"
-    counts = range(config.operations[0], config.operations[1] + 1)
-    operations = Random(draw_of).choices(counts, [_SHARE_OF_COUNTS[n] for n in counts])[0]
+    operations = _count(config, Random(draw_of))
     composed = operations > 1 and Random(f"{draw_of}/composed").random() < HELD_OUT_SHARE
 
     for attempt in range(MOST_TRIES * (MOST_WORLDS if config.world_seed is None else 1)):
@@ -135,14 +134,26 @@ def _drawn(
         if len(tasks) == len(places) and not tasks.keys() & made.keys():
             return tuple(tasks.values())
 
+    raise _no_such_task(config, at.kind, operations)
+
+
+def _no_such_task(config: StorefrontConfig, kind: str, operations: int) -> ConfigError:
+    """What to do where no draw makes a task of these dials."""
     where = "any world" if config.world_seed is None else f"the world of seed {config.world_seed}"
 
-    raise ConfigError(
-        f"env: no task of kind {at.kind} with {operations} operations, look_ups "
+    return ConfigError(
+        f"env: no task of kind {kind} with {operations} operations, look_ups "
         f"{config.look_ups}, ambiguity {config.ambiguity} and "
         f"stale_events {config.stale_events} in {where}: widen look_ups, ambiguity or operations, "
-        f"or take {at.kind} out of mix"
+        f"or take {kind} out of mix"
     )
+
+
+def _count(config: StorefrontConfig, rng: Random) -> int:
+    """Draws how many requests a task has."""
+    counts = range(config.operations[0], config.operations[1] + 1)
+
+    return rng.choices(counts, [_SHARE_OF_COUNTS[n] for n in counts])[0]
 
 
 def _noise(
@@ -209,18 +220,21 @@ def _compiled(
     }
 
     task = Task.identified(**parts, script=plain_script(script), difficulty=difficulty)
-    slack = config.budget_slack
 
-    if slack is None:
+    if config.budget_slack is None:
         return task
 
-    # the customer leaves after `slack` times as many turns as the expert takes
+    # the check does not depend on it: all but script and difficulty stays
+    budget = _budget(task, config.budget_slack)
+    script_within = {**task.script, "patience": budget["budget_turns"]}
+
+    return Task.identified(**parts, script=script_within, difficulty={**difficulty, **budget})
+
+
+def _budget(task: Task, slack: float) -> dict[str, float]:
+    """After how many turns the customer leaves: `slack` times as many as the expert takes."""
     expert, _ = played(task)
     # rounded up, in hundredths: 1.1 times ten turns are eleven, not twelve
     turns = -(-int(expert * slack * 100) // 100)
-    budget = {"budget_slack": slack, "budget_turns": turns, "expert_turns": expert}
 
-    # the check does not depend on it: all but script and difficulty stays
-    return Task.identified(
-        **parts, script={**task.script, "patience": turns}, difficulty={**difficulty, **budget}
-    )
+    return {"budget_slack": slack, "budget_turns": turns, "expert_turns": expert}

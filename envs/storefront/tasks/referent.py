@@ -59,23 +59,12 @@ def refer(draw: Draw, order_id: str, lines: Sequence[Shown] = ()) -> Referent:
     lines = lines or order["lines"]
     # drawn whether it is needed or not, so that a share of 0 does not shift all later draws
     way = rng.random()
-    of_item = {line["line"]: len(orders_with(draw, item_of(line))) for line in lines}
 
-    if draw.slot in ("order", "item"):
-        of_noun = {line["line"]: len(namesakes(order, line)) for line in lines}
-        fits = of_noun if draw.slot == "item" else of_item
-        low, high = config.ambiguity
-        several = [line for line in lines if low <= fits[line["line"]] <= high]
-
-        if several:
-            line = rng.choice(several)
-            by_noun = draw.slot == "item"
-            named = _by_noun(draw.base, order_id, line) if by_noun else _described(order, line)
-
-            return replace(named, candidates=fits[line["line"]])
+    if (named := _among_several(draw, order, lines)) is not None:
+        return named
 
     # words that are to fit several must not say by relation which is meant
-    alone = [line for line in lines if of_item[line["line"]] == 1]
+    alone = [line for line in lines if len(orders_with(draw, item_of(line))) == 1]
     anchor = _anchor(draw, order_id)
     person = _for_whom(draw, order_id)
     # an item that is nowhere else describes its order
@@ -94,6 +83,32 @@ def refer(draw: Draw, order_id: str, lines: Sequence[Shown] = ()) -> Referent:
         return named
 
     return by_id(draw.base, order_id, line)
+
+
+def _among_several(draw: Draw, order: Shown, lines: Sequence[Shown]) -> Referent | None:
+    """Words that leave the order, or the item of it, open among as many as the setting asks for;
+    None where that is not the slot of the draw, or no line is such.
+    """
+    if draw.slot not in ("order", "item"):
+        return None
+
+    def fitting(line: Shown) -> int:
+        """How many orders hold such an item, or how many items of this one have its noun."""
+        by_noun = draw.slot == "item"
+
+        return len(namesakes(order, line) if by_noun else orders_with(draw, item_of(line)))
+
+    low, high = draw.config.ambiguity
+    several = [line for line in lines if low <= fitting(line) <= high]
+
+    if not several:
+        return None
+
+    line = draw.rng.choice(several)
+    by_item = draw.slot == "order"
+    named = _described(order, line) if by_item else _by_noun(draw.base, order["order_id"], line)
+
+    return replace(named, candidates=fitting(line))
 
 
 def _described(

@@ -137,21 +137,27 @@ def _about_no_order(
 
         return Intent(request, (call,), free=("notes/*/created",))
 
-    variant = draw.base.row("variants", made["sku"])
+    return _priced(draw, call)
+
+
+def _priced(draw: Draw, call: Call) -> Intent:
+    """A question for the price of a variant, or for the one before, where there was one."""
+    sku = call[1]["sku"]
+    variant = draw.base.row("variants", sku)
     noun = draw.base.row("products", variant["product_id"])["noun"]
     colour = variant["colour"]
     size = None if variant["size"] == "one" else variant["size"]
-    # a price that never changed has no former one to ask for
     changed = variant["former_price_cents"] != variant["price_cents"]
     former = changed and draw.rng.random() < 0.25
     item = f"{colour} {noun}" + (f" in size {size}" if size else "")
-    text = draw.words("former_price" if former else kind, item=item)
+    text = draw.words("former_price" if former else "price_query", item=item)
     cents = variant["former_price_cents" if former else "price_cents"]
+    stated = {"colour": colour, "noun": noun, "size": size, "former": former}
 
     return Intent(
-        Request(draw.number, kind, text, colour=colour, noun=noun, size=size, former=former),
+        Request(draw.number, "price_query", text, **stated),
         (call,),
-        told=(Tell("money", cents, made["sku"]),),
+        told=(Tell("money", cents, sku),),
     )
 
 

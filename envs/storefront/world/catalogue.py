@@ -41,17 +41,8 @@ def draw_catalogue(rng: Random) -> dict[str, Rows]:
 
         for colour in rng.sample(COLOURS, rng.choice((3, 4))):
             for size in sizes:
-                raised_cents = rng.choice((-300, 0, 250, 500)) + rng.choice((0, 50, 95, 99))
-                now_cents = price_cents + raised_cents
-
-                variants[f"V-{next(numbers)}"] = {
-                    "product_id": product_id,
-                    "colour": colour,
-                    "size": size,
-                    "price_cents": now_cents,
-                    "former_price_cents": now_cents + rng.choice((-200, 0, 0, 300)),
-                    "stock": rng.randrange(8, 60),
-                }
+                kind = {"product_id": product_id, "colour": colour, "size": size}
+                variants[f"V-{next(numbers)}"] = {**kind, **_offer(rng, price_cents)}
 
     coupons = {
         f"{code}{rng.randrange(10, 99)}": {"percent": rng.choice((5, 10, 15, 20)), "active": True}
@@ -59,3 +50,15 @@ def draw_catalogue(rng: Random) -> dict[str, Rows]:
     }
 
     return {"products": products, "variants": variants, "coupons": coupons}
+
+
+def _offer(rng: Random, price_cents: int) -> Row:
+    """Draws the prices of a variant, now and before, about its product's, and the stock."""
+    raised_cents = rng.choice((-300, 0, 250, 500)) + rng.choice((0, 50, 95, 99))
+    now_cents = price_cents + raised_cents
+
+    return {
+        "price_cents": now_cents,
+        "former_price_cents": now_cents + rng.choice((-200, 0, 0, 300)),
+        "stock": rng.randrange(8, 60),
+    }

@@ -88,17 +88,7 @@ def draw_customers(rng: Random, count: int) -> dict[str, Rows]:
     for index, person in enumerate(_people(rng, count)):
         customer_id = f"C-{next(numbers)}"
         owned = {"customer_id": customer_id}
-        mailbox = person["name"].lower().replace(" ", ".")
-
-        tables["customers"][customer_id] = {
-            "name": person["name"],
-            "email": f"{mailbox}{rng.randrange(10, 99)}{index}@mail.example",
-            "phone": f"555-{rng.randrange(100, 999)}-{1000 + index * 7}",
-            "zip": person["zip"],
-            "tier": rng.choice(TIERS),
-            "credit_cents": rng.randrange(0, 40) * 100,
-            "gift_cents": rng.randrange(0, 20) * 100,
-        }
+        tables["customers"][customer_id] = _customer(rng, person, index)
 
         for street, city in _homes(rng, person["city"]):
             at_home = city == person["city"]
@@ -106,11 +96,7 @@ def draw_customers(rng: Random, count: int) -> dict[str, Rows]:
             row = {**owned, "street": street, "city": city, "zip": code}
             tables["addresses"][f"A-{next(numbers)}"] = row
 
-        cards = rng.sample(range(1000, 9999), rng.choice(_CARDS))
-        ways = [{"kind": "card", "last4": str(last4)} for last4 in cards]
-        ways += [{"kind": "gift_balance", "last4": ""}] * (rng.random() < 0.4)
-
-        for way in ways:
+        for way in _means(rng):
             tables["payments"][f"PM-{next(numbers)}"] = {**owned, **way}
 
         ticket_id = f"T-{10_000 + index}"
@@ -120,6 +106,29 @@ def draw_customers(rng: Random, count: int) -> dict[str, Rows]:
         tables["notes"][f"N-{ticket_id}.0"] = note
 
     return tables
+
+
+def _customer(rng: Random, person: Row, index: int) -> Row:
+    """Draws the row of the account with this number."""
+    mailbox = person["name"].lower().replace(" ", ".")
+
+    return {
+        "name": person["name"],
+        "email": f"{mailbox}{rng.randrange(10, 99)}{index}@mail.example",
+        "phone": f"555-{rng.randrange(100, 999)}-{1000 + index * 7}",
+        "zip": person["zip"],
+        "tier": rng.choice(TIERS),
+        "credit_cents": rng.randrange(0, 40) * 100,
+        "gift_cents": rng.randrange(0, 20) * 100,
+    }
+
+
+def _means(rng: Random) -> list[Row]:
+    """Draws a customer's cards, and whether they have a gift balance."""
+    cards = rng.sample(range(1000, 9999), rng.choice(_CARDS))
+    ways = [{"kind": "card", "last4": str(last4)} for last4 in cards]
+
+    return ways + [{"kind": "gift_balance", "last4": ""}] * (rng.random() < 0.4)
 
 
 def _homes(rng: Random, home: str) -> list[tuple[str, str]]:

@@ -165,22 +165,10 @@ def _recipient(
 
 def _lines(rng: Random, favourites: list[str], skus: list[str], variants: Rows) -> list[Row]:
     """Draws the lines of one order; no two of them are described alike."""
-    chosen = [
-        rng.choice(favourites if rng.random() < 0.55 else skus)
-        for _ in range(rng.choice((1, 1, 1, 2, 2, 3)))
-    ]
-
-    if rng.random() < SEVERAL_COLOURS_SHARE:
-        # two to four colours of one product in one size, so that its noun fits several lines
-        first = variants[chosen[0]]
-        kind = {(column, first[column]) for column in ("product_id", "size")}
-        same = [sku for sku in skus if kind <= variants[sku].items()]
-        chosen = rng.sample(same, min(len(same), rng.choice((2, 3, 4))))
-
     lines: list[Row] = []
     described: set[tuple[str, str]] = set()
 
-    for sku in chosen:
+    for sku in _chosen(rng, favourites, skus, variants):
         variant = variants[sku]
         description = (variant["colour"], variant["product_id"])
 
@@ -201,6 +189,24 @@ def _lines(rng: Random, favourites: list[str], skus: list[str], variants: Rows) 
         )
 
     return lines
+
+
+def _chosen(rng: Random, favourites: list[str], skus: list[str], variants: Rows) -> list[str]:
+    """Draws what is ordered: at times several colours of one product."""
+    chosen = [
+        rng.choice(favourites if rng.random() < 0.55 else skus)
+        for _ in range(rng.choice((1, 1, 1, 2, 2, 3)))
+    ]
+
+    if rng.random() >= SEVERAL_COLOURS_SHARE:
+        return chosen
+
+    # two to four colours of one product in one size, so that its noun fits several lines
+    first = variants[chosen[0]]
+    kind = {(column, first[column]) for column in ("product_id", "size")}
+    same = [sku for sku in skus if kind <= variants[sku].items()]
+
+    return rng.sample(same, min(len(same), rng.choice((2, 3, 4))))
 
 
 def _send_back(

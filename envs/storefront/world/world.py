@@ -179,6 +179,18 @@ def _index(
     return index
 
 
+def _indices(tables: Mapping[str, Rows]) -> dict[str, Index]:
+    """Every index, lists of orders with the newest first."""
+    found = {index: _index(tables[table], column) for index, (table, column) in INDICES.items()}
+    placed = {key: (row["placed"], key) for key, row in tables["orders"].items()}
+    found["orders_of"] = {
+        customer_id: tuple(sorted(keys, key=placed.__getitem__, reverse=True))
+        for customer_id, keys in found["orders_of"].items()
+    }
+
+    return found
+
+
 _ALIVE: WeakValueDictionary[tuple[object, ...], BaseWorld] = WeakValueDictionary()
 """Every world that an episode plays in, by name.
 
@@ -210,23 +222,14 @@ def base_world(
     tables |= draw_customers(rng, customers)
     tables |= draw_orders(rng, tables, rules, orders)
     tables[SESSION[0]] = {SESSION[1]: {"confirmed": False, "ended": False}}
-
-    indices = {index: _index(tables[table], column) for index, (table, column) in INDICES.items()}
-
-    placed = {key: (row["placed"], key) for key, row in tables["orders"].items()}
-
-    # lists of orders have the newest first
-    indices["orders_of"] = {
-        customer_id: tuple(sorted(keys, key=placed.__getitem__, reverse=True))
-        for customer_id, keys in indices["orders_of"].items()
-    }
-
     by = {column: _index(tables["customers"], column) for column in ("email", "phone", "name")}
     hashes = (
         row_hash(table, key, row) for table, rows in tables.items() for key, row in rows.items()
     )
     key_sum = sum(hashes) % KEY_MODULUS
-    world = _ALIVE[name] = BaseWorld(name, seed, rules, tables, by, key_sum=key_sum, **indices)
+    world = _ALIVE[name] = BaseWorld(
+        name, seed, rules, tables, by, key_sum=key_sum, **_indices(tables)
+    )
 
     return world
 
