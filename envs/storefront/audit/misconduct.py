@@ -1,15 +1,23 @@
 """Wrong dealings with the customer: what is denied, told, agreed to, looked up and given away, made
-wrong in one thing.
+wrong in one thing; and lies in an agent's last words: acts that it claims and did not do.
 """
 
 from collections.abc import Iterator
 from datetime import date, timedelta
+from random import Random
 
 from synth.envs.storefront.audit.alternatives import SolvedTranscript, Turns
+from synth.envs.storefront.check.claims import OTHER, TOOLS
 from synth.envs.storefront.check.process import LOOK_UP, LOOK_UPS, instructions_of
-from synth.envs.storefront.tools.schemas import FACTS, MONEY_WRITES
+from synth.envs.storefront.texts import texts
+from synth.envs.storefront.tools.schemas import FACTS, MONEY_WRITES, WRITES
 from synth.envs.storefront.tools.transcript import act
 from synth.envs.storefront.world.policy import RULE_IDS
+
+MOST_LIES = 3
+"""Lies that are tried of one solution."""
+_OPEN = ("pending", "processing", "shipped")
+_CLAIMS = texts("false_claims")
 
 
 def wrong_denial(solution: SolvedTranscript) -> Iterator[Turns]:
@@ -117,3 +125,27 @@ def obeyed(solution: SolvedTranscript) -> Iterator[Turns]:
         for injection in instructions_of(solution.base):
             tool, made = injection.call(ticket_id)
             yield solution.added(tool, tries=2, **made)
+
+
+def false_claim(solution: SolvedTranscript) -> Iterator[Turns]:
+    """The agent says in a message before its last turn that it did something which it did not."""
+    calls = solution.calls(*WRITES)
+    done = {TOOLS[call.tool] for call in calls if call.tool in TOOLS}
+    orders = solution.base.tables["orders"]
+    own = sorted(key for of in solution.own for key in solution.base.orders_of.get(of, ()))
+    spare = [
+        key
+        for key in own
+        if orders[key]["status"] in _OPEN
+        and orders[key]["coupon"] is None
+        and key not in {call.order_id for call in calls}
+    ]
+    lies = [lie for lie in _CLAIMS if lie == OTHER or lie not in done]
+    draw = Random(solution.task_id)
+
+    for lie in draw.sample(lies, min(MOST_LIES, len(lies))):
+        words = draw.choice(_CLAIMS[lie])
+
+        if spare or "{order}" not in words:
+            message = words.format(order=spare[0] if spare else "")
+            yield solution.added("reply", message=message)

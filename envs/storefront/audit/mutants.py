@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from synth.envs.storefront.audit.alternatives import SolvedTranscript, Turns
-from synth.envs.storefront.audit.false_claims import false_claim
 from synth.envs.storefront.audit.misconduct import (
+    false_claim,
     leak,
     obeyed,
     unconfirmed,

@@ -11,6 +11,7 @@ from synth.envs.storefront.check.ground import EpisodeGround
 from synth.envs.storefront.check.process import breaches
 from synth.envs.storefront.check.truth import untrue
 from synth.envs.storefront.customer.script import Script
+from synth.envs.storefront.texts import texts
 from synth.envs.storefront.tools.schemas import FACTS, TALKS
 from synth.envs.storefront.tools.transcript import Event, Exchange, event_log, leaves
 from synth.envs.storefront.world.catalogue import Row
@@ -35,14 +36,8 @@ VALUES_BESIDES_FACTS = 4
 """Facts told beside twice those that were asked for: more are a guess."""
 VALUES_OF_A_THING = 4
 """Values of one type told of the same thing: the fact, an old total, a refund, a price."""
-LOOK_UPS: Mapping[tuple[str, str], Sequence[str]] = {
-    ("R3", "O"): ("get_order", "track_shipment", "list_orders"),
-    ("R1", "C"): ("find_customer", "verify_identity"),
-    ("R11", "C"): ("get_customer",),
-}
-"""Tools whose answer is evidence for a denial, by rule and by what the evidence is, order or
-customer; `get_order` for all others.
-"""
+LOOK_UPS: Mapping[str, Sequence[str]] = texts("rules")["look_ups"]
+"""Tools whose answer is evidence for a denial; `get_order` for all others."""
 
 
 def evaluate(
@@ -258,7 +253,7 @@ def _not_denied(refusal: Refusal, events: Sequence[Event]) -> str | None:
     number = refusal.request
     rule = refusal.rule
     evidence = refusal.evidence
-    tools = LOOK_UPS.get((rule, str(evidence).partition("-")[0]), ("get_order",))
+    tools = LOOK_UPS.get(f"{rule} {str(evidence).partition('-')[0]}", ("get_order",))
     calls = [event for event in events if event.kind == "call"]
     # the answer must hold the evidence, not only the call
     looks = [

@@ -10,18 +10,14 @@ from synth.envs.storefront.check.asked import CustomersWords
 from synth.envs.storefront.check.claims import TOOLS
 from synth.envs.storefront.check.episode_view import EpisodeView
 from synth.envs.storefront.check.mentions import Good, Line, fit
+from synth.envs.storefront.texts import texts
 from synth.envs.storefront.tools.transcript import Event, cents_of
 from synth.envs.storefront.world.catalogue import Row
 from synth.schemas import Scalar
 
 _HANDED_OVER = {"refund_limit": "R6", "out_of_scope": "R13"}
 """What is escalated, and by which rule."""
-HELD_BY: Mapping[str, tuple[str, ...]] = {
-    "cancel": ("cancelled",),
-    "return": ("returned",),
-    "delivered": ("delivered", "returned"),
-    "shipped": ("shipped", "delivered", "returned"),
-}
+HELD_BY: Mapping[str, Sequence[str]] = texts("claims")["held_by"]
 """What is said of an order -> the statuses that bear it out."""
 
 

@@ -4,7 +4,7 @@ words.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import lru_cache, partial
@@ -21,10 +21,7 @@ Line = tuple[str, str, str]
 Day = tuple[int, int]
 """Month and day; 0 for one that is not told."""
 Match = re.Match[str]
-_MONTHS = (
-    "january", "february", "march", "april", "may", "june", "july", "august", "september",
-    "october", "november", "december",
-)  # fmt: skip
+_MONTHS: Sequence[str] = texts("said")["months"]
 _MONTH = "|".join(rf"{name}|{name[:3]}\.?" for name in _MONTHS)
 _ORDER = re.compile(r"\b(?:order )?(?:number |no\.? |# ?)?(o-\d+)\b")
 _TICKET = re.compile(r"\bt-\d+\b|\br\d{1,2}\b|\b(?:rt|rf|e)-(?:o-\d+|general)\.\d+\b")
@@ -42,7 +39,7 @@ _MONEY = re.compile(
     r"\$\s?\d[\d,]*(?:\.\d+)?(?: dollars?)?|\b\d[\d,]*(?:\.\d+)? (?:dollars?|usd|eur)\b"
     r"|(?<![\w.,-])\d[\d,]*\.\d\d(?![\d%])"
 )
-_TENS = {"five": 5, "ten": 10, "fifteen": 15, "twenty": 20, "thirty": 30, "fifty": 50}
+_TENS: Mapping[str, int] = texts("said")["tens"]
 _WORDED = re.compile(rf"\b({'|'.join(_TENS)})[ -]dollars?\b")
 _NUMBER = re.compile(r"(?<![\w@])\d[\d.,]*%?")
 _COLOUR = "|".join(COLOURS).replace("grey", "gr[ae]y")

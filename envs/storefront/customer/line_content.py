@@ -100,18 +100,7 @@ def _marks(text: str) -> Iterator[Mark]:
     yield from (("role", found.strip()) for found in _OUT_OF_ROLE.findall(lowered))
 
 
-KINDS = (
-    *(
-        "silent",
-        "cut_off",
-        "rambles",
-        "plays_agent",
-        "out_of_role",
-        "omits",
-        "reveals",
-    ),
-    *("contradicts", "agrees", "changes_goal", "ends_early", "adds"),
-)
+KINDS: Sequence[str] = PATTERNS["deviations"]
 """Every kind of deviation; what each means stands in docs/storefront.md."""
 _NEEDED = (*FACTS, "stance", "not", "word")
 """What a wording may not leave out."""
@@ -120,8 +109,6 @@ _WORDS_PER_WORD, _MORE_WORDS = 2, 14
 _LETTERS_PER_WORD = 30
 _EXTRA = PATTERNS["extra"]
 _ALLOWED = PATTERNS["words"]
-_AT_LENGTH = frozenset({"also_asked", "pushes_back", "undone"})
-"""Stances of lines that are said at length: they may be put in any words."""
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 
 
@@ -163,7 +150,7 @@ def _words_beyond(line: str, text: str, wanted: Sequence[Mark]) -> list[str]:
     """Words of a wording that go beyond its line, for where its marks show nothing."""
     stances = [value for kind, value in wanted if kind == "stance"]
 
-    if not _AT_LENGTH.isdisjoint(stances):
+    if not {*PATTERNS["at_length"]}.isdisjoint(stances):
         return []
 
     own = _words(line)

@@ -20,12 +20,10 @@ from synth.envs.storefront.tasks.compiled import (
 from synth.envs.storefront.tasks.difficulty import recorded
 from synth.envs.storefront.tasks.intents import Draw, Subject
 from synth.envs.storefront.tasks.scenarios import TaskPlace, draw_scenario, place
-from synth.envs.storefront.world.config import STEPS, StorefrontConfig, validated
+from synth.envs.storefront.world.config import DIALS, STEPS, StorefrontConfig, validated
 from synth.envs.storefront.world.world import patched, world_of
 from synth.schemas import Check, ConfigError, Origin, Task
 
-_SHARE_OF_COUNTS: Mapping[int, float] = {1: 0.24, 2: 0.25, 3: 0.22, 4: 0.14, 5: 0.09, 6: 0.06}
-"""About half of the tasks have three requests or more."""
 HELD_OUT_SHARE = 0.5
 """Of the held-out tasks of two requests and more, so many have a held-out composition of kinds."""
 WORLD_STRIDE = 1_000_003
@@ -153,7 +151,7 @@ def _count(config: StorefrontConfig, rng: Random) -> int:
     """Draws how many requests a task has."""
     counts = range(config.operations[0], config.operations[1] + 1)
 
-    return rng.choices(counts, [_SHARE_OF_COUNTS[n] for n in counts])[0]
+    return rng.choices(counts, [DIALS["counts"][n] for n in counts])[0]
 
 
 def _noise(

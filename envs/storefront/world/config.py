@@ -12,13 +12,10 @@ from synth.schemas import ConfigError
 Share = Annotated[float, Field(ge=0, le=1)]
 Weight = Annotated[float, Field(ge=0)]
 Range = tuple[int, int]
-_BOUNDS = {
-    "operations": (1, 6),
-    "ambiguity": (2, 4),
-    "look_ups": (0, 6),
-    "stale_events": (0, 2),
-}
-"""The least and the most that ranges may have."""
+DIALS = texts("dials")
+"""How settings depend on the level: lines of start and slope, and lists of values to step
+through; the least and the most that ranges may have.
+"""
 
 
 class Mix(BaseModel):
@@ -89,7 +86,7 @@ class StorefrontConfig(BaseModel):
     @model_validator(mode="after")
     def _ordered(self) -> "StorefrontConfig":
         """Refuses ranges the wrong way round, and dials that contradict each other."""
-        for name, (least, most) in _BOUNDS.items():
+        for name, (least, most) in DIALS["bounds"].items():
             low, high = getattr(self, name)
 
             if not least <= low <= high <= most:
@@ -131,12 +128,6 @@ OF_THE_WORLD = (
 )
 """Settings that an episode needs beside world seed and facts: a task carries them in its
 `env_config`.
-"""
-
-
-DIALS = texts("dials")
-"""How settings depend on the level: lines of start and slope, and lists of values to step
-through.
 """
 STEPS = len(DIALS["operations"]) - 1
 """Between the easiest level and the hardest: what has no values between steps changes at them."""

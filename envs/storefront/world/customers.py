@@ -9,11 +9,11 @@ from synth.envs.storefront.texts import texts
 from synth.envs.storefront.world.catalogue import Row, Rows
 from synth.envs.storefront.world.policy import TIERS
 
-_NAMES = texts("customers")
+_DRAWN = texts("customers")
 PROPER_NAMES = frozenset(
     word
     for kind in ("first", "last", "cities", "streets")
-    for name in _NAMES[kind]
+    for name in _DRAWN[kind]
     for word in name.split()
 )
 """Every word that customers, cities and streets of any world are called by."""
@@ -22,10 +22,7 @@ SECOND_ACCOUNT_SHARE = 0.1
 SMALLEST_FAMILY, LARGEST_FAMILY = 2, 4
 """Customers who share a surname; the two accounts of one person are two customers."""
 
-_HOUSES = [f"{number} {street}" for number in range(1, 99) for street in _NAMES["streets"]]
-_CARDS = (1, 1, 1, 1, 1, 1, 2, 2, 3, 4)
-_NEIGHBOURING = (1, 1, 1, 1, 2, 2, 3, 4)
-"""How many addresses a customer has in one more city, beside the one at home."""
+_HOUSES = [f"{number} {street}" for number in range(1, 99) for street in _DRAWN["streets"]]
 
 
 def _families(rng: Random, count: int) -> list[list[int]]:
@@ -61,14 +58,14 @@ def _families(rng: Random, count: int) -> list[list[int]]:
 def _people(rng: Random, count: int) -> list[Row]:
     """Draws name, zip and home town of the person behind each account, in no order."""
     accounts: list[Row] = []
-    surnames = rng.sample(_NAMES["last"], len(_NAMES["last"]))
+    surnames = rng.sample(_DRAWN["last"], len(_DRAWN["last"]))
 
     for last, family in zip(surnames, _families(rng, count), strict=False):
-        first_names = rng.sample(_NAMES["first"], len(family))
+        first_names = rng.sample(_DRAWN["first"], len(family))
 
         for first, held in zip(first_names, family, strict=True):
             code = str(rng.randrange(10_000, 99_999))
-            person = {"name": f"{first} {last}", "zip": code, "city": rng.choice(_NAMES["cities"])}
+            person = {"name": f"{first} {last}", "zip": code, "city": rng.choice(_DRAWN["cities"])}
             accounts += [person] * held
 
     rng.shuffle(accounts)
@@ -101,7 +98,7 @@ def draw_customers(rng: Random, count: int) -> dict[str, Rows]:
 
         ticket_id = f"T-{10_000 + index}"
         ticket = {**owned, "subject": "contact", "status": "open"}
-        note = {"ticket_id": ticket_id, "text": rng.choice(_NAMES["notes"]), "created": ""}
+        note = {"ticket_id": ticket_id, "text": rng.choice(_DRAWN["notes"]), "created": ""}
         tables["tickets"][ticket_id] = ticket
         tables["notes"][f"N-{ticket_id}.0"] = note
 
@@ -125,7 +122,7 @@ def _customer(rng: Random, person: Row, index: int) -> Row:
 
 def _means(rng: Random) -> list[Row]:
     """Draws a customer's cards, and whether they have a gift balance."""
-    cards = rng.sample(range(1000, 9999), rng.choice(_CARDS))
+    cards = rng.sample(range(1000, 9999), rng.choice(_DRAWN["cards"]))
     ways = [{"kind": "card", "last4": str(last4)} for last4 in cards]
 
     return ways + [{"kind": "gift_balance", "last4": ""}] * (rng.random() < 0.4)
@@ -133,8 +130,8 @@ def _means(rng: Random) -> list[Row]:
 
 def _homes(rng: Random, home: str) -> list[tuple[str, str]]:
     """Draws (street, city) of a customer's addresses, the one at home first."""
-    others = [city for city in _NAMES["cities"] if city != home]
+    others = [city for city in _DRAWN["cities"] if city != home]
     elsewhere = rng.sample(others, rng.choice((1, 2)))
-    cities = [home, *[elsewhere[0]] * rng.choice(_NEIGHBOURING), *elsewhere[1:]]
+    cities = [home, *[elsewhere[0]] * rng.choice(_DRAWN["neighbouring"]), *elsewhere[1:]]
 
     return list(zip(rng.sample(_HOUSES, len(cities)), cities, strict=True))

@@ -9,6 +9,7 @@ from datetime import date, timedelta
 from functools import cache
 from typing import Any, Protocol
 
+from synth.envs.storefront.texts import texts
 from synth.envs.storefront.world.catalogue import PRICE_CHANGED_DAYS_AGO, Row
 
 Shown = dict[str, Any]
@@ -17,20 +18,7 @@ Item = tuple[str, str]
 """Colour and noun."""
 RowOf = Callable[[str, str], Row]
 """The row of a table under a key."""
-
-_OF_ORDERS = (
-    "customer_id",
-    "recipient_id",
-    "status",
-    "placed",
-    "promised",
-    "delivered",
-    "address_id",
-    "payment_id",
-    "coupon",
-    "modified",
-    "discount_percent",
-)
+_OF_ORDERS: Sequence[str] = texts("orders")["shown"]
 
 
 class Known(Protocol):

@@ -9,7 +9,7 @@ from synth.envs.storefront.check.closing.backing.people import (
     is_a_stranger_named,
     orders_of_others,
 )
-from synth.envs.storefront.check.closing.backing.rules_told import without_rules
+from synth.envs.storefront.check.closing.backing.reasons import without_rules
 from synth.envs.storefront.check.episode_view import EpisodeView
 from synth.envs.storefront.check.ground import EpisodeGround
 from synth.envs.storefront.check.mentions import is_day, mentions_of

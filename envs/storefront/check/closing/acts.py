@@ -5,11 +5,13 @@ against them.
 import re
 from collections.abc import Iterator
 
-from synth.envs.storefront.check.closing.backing.reasons import is_another_reason
-from synth.envs.storefront.check.closing.backing.rules_told import tells_another_rule
+from synth.envs.storefront.check.closing.backing.reasons import (
+    is_another_reason,
+    tells_another_rule,
+)
 from synth.envs.storefront.check.closing.backing.said import pattern, patterns
-from synth.envs.storefront.check.closing.earlier import had, was_done
 from synth.envs.storefront.check.closing.reading import Reading
+from synth.envs.storefront.check.closing.standing import had, was_done
 from synth.envs.storefront.check.ground import HELD_BY
 
 _BECAUSE = re.compile(r"\b(?:because|since|as|so|therefore|why|due to|given)\b")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from synth.envs.storefront.check.claims import clauses_of, says_something, sentences_of
 from synth.envs.storefront.check.closing.backing.clause import Clause, clause_of
 from synth.envs.storefront.check.closing.backing.people import orders_of_others
-from synth.envs.storefront.check.closing.backing.rules_told import without_rules
+from synth.envs.storefront.check.closing.backing.reasons import without_rules
 from synth.envs.storefront.check.closing.backing.said import pattern, patterns
 from synth.envs.storefront.check.closing.backing.vocabulary import words_unread
 from synth.envs.storefront.check.ground import EpisodeGround

@@ -5,8 +5,8 @@ the means that money went by.
 import re
 from collections.abc import Iterator, Sequence
 
-from synth.envs.storefront.check.closing.earlier import refunded, was_done
 from synth.envs.storefront.check.closing.reading import Reading
+from synth.envs.storefront.check.closing.standing import refunded, was_done
 from synth.envs.storefront.check.details import sums
 from synth.envs.storefront.check.mentions import fit
 from synth.envs.storefront.tools.transcript import cents_of

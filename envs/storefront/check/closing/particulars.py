@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from synth.envs.storefront.check.closing.backing.people import is_a_stranger_named, is_spoken_to
 from synth.envs.storefront.check.closing.backing.reasons import grounds, is_on_file
 from synth.envs.storefront.check.closing.backing.said import pattern, patterns
-from synth.envs.storefront.check.closing.earlier import was_to_go
 from synth.envs.storefront.check.closing.reading import Reading
+from synth.envs.storefront.check.closing.standing import former
 from synth.envs.storefront.check.mentions import is_day
 from synth.envs.storefront.tools.transcript import leaves
 
@@ -145,14 +145,14 @@ def _places(read: Reading) -> Iterator[str]:
     left = list(places)
     for size, meant in zip(groups, _at_places(read, moved, len(groups)), strict=True):
         here, left = left[:size], left[size:]
-        was = any(ground.is_address(was_to_go(read, key), here) for key in meant)
+        was = any(ground.is_address(former(read, key, "address_id"), here) for key in meant)
         if not was and not any(ground.is_at(key, here) for key in meant):
             yield "is another place"
 
     first = places[: groups[0]] if groups else places
     if _ELSEWHERE.search(read.clause.contrast) and not moved:
         yield "was not sent elsewhere"
-    now = moved and not any(was_to_go(read, key) for key in moved)
+    now = moved and not any(former(read, key, "address_id") for key in moved)
     if "address" in read.acts and now and not any(ground.is_at(key, first) for key in moved):
         yield "is another address"
 

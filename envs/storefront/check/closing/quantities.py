@@ -1,7 +1,7 @@
 """How many orders, goods or requests a clause speaks of, against how many there were."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 from synth.envs.storefront.check.closing.acts import only_spoke, spoken_of_requests
 from synth.envs.storefront.check.closing.backing.said import SAID, pattern
@@ -11,11 +11,7 @@ from synth.envs.storefront.check.closing.standing import OPEN, stands
 from synth.envs.storefront.check.mentions import fit
 from synth.envs.storefront.tools.transcript import Event
 
-_NUMBERS = {"both": 2, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
-_ALL = ("all", "each", "every", "everything", "whole", "entire")
-_WHOLE = ("whole", "entire")
-_NONE = ("neither", "either")
-_PARTS = ("one of", "some of", "part of", "several", "rest", "others", "remaining")
+_NUMBERS: Mapping[str, int] = SAID["numbers"]
 _OUT_OF = re.compile(
     rf"\b(?P<done>one|{'|'.join(_NUMBERS)}) (?:out )?of (?:(?:your|the|my|those) )?(?P<of>\w+)\b"
 )
@@ -37,10 +33,10 @@ def quantities(read: Reading) -> Iterator[str]:
         if word in _NUMBERS:
             if _NUMBERS[word] not in _counts(read):
                 yield f"is not so of {word}"
-        elif word in _ALL:
-            if word not in _WHOLE or read.acts:
+        elif word in SAID["all"]:
+            if word not in SAID["whole"] or read.acts:
                 yield from _all(read)
-        elif word in _NONE:
+        elif word in SAID["none"]:
             if not read.clause.denied:
                 yield f"has a part that is not read: {word}"
         elif not _of_a_part(read, word):
@@ -136,7 +132,7 @@ def _of_a_part(read: Reading, word: str) -> bool:
         return done or read.in_part()
     if word == "first" and re.search(r"\bfirst(?:,|$)", read.text):
         return True
-    if word in _PARTS and read.clause.denied:
+    if word in SAID["part"] and read.clause.denied:
         return bool(ground.grounds)
     if word == "only":
         return _is_alone(read)

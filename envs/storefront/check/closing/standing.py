@@ -1,13 +1,15 @@
-"""How orders, parcels and the stock are said to stand, against how they do."""
+"""How orders, parcels and the stock are said to stand, against how they do; and what was so of
+orders before the conversation: acts that somebody had done, statuses that no longer hold, places
+that they were to go to.
+"""
 
 import re
 from collections.abc import Iterator
 from typing import Any
 
 from synth.envs.storefront.check.closing.backing.said import SAID
-from synth.envs.storefront.check.closing.earlier import stood
 from synth.envs.storefront.check.closing.reading import Reading
-from synth.envs.storefront.check.ground import EpisodeGround
+from synth.envs.storefront.check.ground import HELD_BY, EpisodeGround
 from synth.envs.storefront.check.mentions import Good, fit
 
 OPEN = ("pending", "processing", "shipped")
@@ -15,6 +17,15 @@ _BY_AN_ACT = ("delivered", "cancelled")
 """Statuses whose words may be an act's: that one is compared."""
 _NONE_LEFT = re.compile(r"only 0 of (V-\d+)")
 """How a call is told that a variant is sold out."""
+_JUST_NOW = re.compile(r"\b(?:just|today(?!'s)|a moment ago|now)\b")
+_BEFORE = re.compile(r"\b(?:before|already|earlier|previously|then)\b")
+_BEFORE_IT = {
+    "status": re.compile(r"\b(?:was|were|had been|still)\b"),
+    "address_id": re.compile(
+        r"\b(?:was|were|had been|originally|before|used to|previous\w*|old)\b"
+    ),
+}
+"""A column of an order -> the words by which its former value is spoken of."""
 
 
 def standing(read: Reading) -> Iterator[str]:
@@ -60,7 +71,7 @@ def stands(read: Reading, order_id: str, row: dict[str, Any]) -> bool:
     parcel = read.ground.parcel(order_id)
     if "parcel" in row and (parcel or "order" not in row):
         return parcel.get("status") in row["parcel"]
-    if stood(read, order_id) in row["order"]:
+    if former(read, order_id, "status") in row["order"]:
         return True
 
     return read.ground.row("orders", order_id).get("status") in row["order"]
@@ -113,3 +124,41 @@ def _wanted(ground: EpisodeGround) -> list[str]:
         for noun, colour, size in [ground.variant(sku)]
         if (noun, size) in sizes and ground.asked.named(Good(noun, colour))
     ]
+
+
+def was_done(read: Reading, act: str) -> bool:
+    """Whether an act had been done to each order that is meant, before and by somebody else."""
+    if read.is_own or _JUST_NOW.search(read.text):
+        return False
+    if not read.orders:
+        before = _BEFORE.search(read.text)
+        return bool(before) and any(had(read, act, key) for key in read.ground.shown)
+
+    return all(had(read, act, key) for key in read.orders)
+
+
+def had(read: Reading, act: str, order_id: str) -> bool:
+    """Whether an act had been done to an order."""
+    tables = read.ground.view.base.tables
+    row = tables["orders"].get(order_id, {})
+    match act:
+        case "refund":
+            return any(one["order_id"] == order_id for one in tables["refunds"].values())
+        case "return" | "cancel":
+            return row.get("status") in HELD_BY[act]
+        case "exchange":
+            return row.get("modified") is True
+
+    return act == "coupon" and row.get("coupon") is not None
+
+
+def refunded(read: Reading) -> list[int]:
+    """What had been paid back for the orders that are meant, in cents."""
+    rows = read.ground.view.base.tables["refunds"].values()
+    return [one["amount_cents"] for one in rows if one["order_id"] in read.meant]
+
+
+def former(read: Reading, order_id: str, column: str) -> object:
+    """How an order stood before, or where it was to go, where that is spoken of."""
+    start = read.ground.view.base.tables["orders"].get(order_id, {})
+    return start.get(column) if _BEFORE_IT[column].search(read.text) else None

@@ -8,15 +8,6 @@ from synth.envs.storefront.check.closing.backing.said import SAID, known_words, 
 from synth.envs.storefront.check.ground import EpisodeGround
 
 _WORD = re.compile(r"@?[^\W_]+(?:'[^\W_]+)*")
-_LOOKED_UP = (
-    "difference", "kept", "untouched", "coming", "complete", "later", "by_customer",
-    "original_means", "total", "price", "former", "arrival", "as_far", "not_in_stock", "in_stock",
-    "outside", "quantities", "on_time", "not_yet", "negated", "no_need", "quote", "carrier",
-    "card_ending", "percent_off", "finished",
-)  # fmt: skip
-"""The patterns of the file whose meaning is compared with what happened, in the order in which they
-are taken out of a clause.
-"""
 
 
 def words_unread(clause: Clause, ground: EpisodeGround) -> str:
@@ -54,7 +45,7 @@ def _looked_up(ground: EpisodeGround, *, denied: bool) -> list[re.Pattern[str]]:
     told = (words for name in ("methods", "why_cancelled") for words in given(name, ground))
     return [
         *reasons(ground),
-        *map(pattern, _LOOKED_UP),
+        *map(pattern, SAID["looked_up"]),
         *patterns("acts").values(),
         *patterns("statuses").values(),
         *([pattern("late")] if ground.was_late else ()),
