@@ -31,6 +31,11 @@ PUSH_BACK: Sequence[str] = LINES["push_back"]
 Agreement = Literal["customer_agreed", "customer_refused"]
 
 
+def _line(name: str, *of: object) -> str:
+    """A line of the customer's, with what it is about."""
+    return str(LINES[name].format(*of))
+
+
 def detail_words(field: str, value: str) -> str:
     """A detail of a request as the customer says it."""
     words = DETAILS[field]
@@ -63,9 +68,9 @@ class Customer:
     def asked(self, field: str, number: int | None) -> tuple[str | None, str]:
         """What the customer knows of a field, None where nothing, and the line for it."""
         if field == "name":
-            return self.script.name, LINES["name"].format(self.script.name)
+            return self.script.name, _line("name", self.script.name)
         if field in self.script.slots:
-            return self.script.slots[field], LINES["slot"].format(field, self.script.slots[field])
+            return self.script.slots[field], _line("slot", field, self.script.slots[field])
 
         # no more than one, or none
         for request in self._meant(field, number):
@@ -74,7 +79,7 @@ class Customer:
             if found is not None:
                 return found
 
-        return None, LINES["unknown"]
+        return None, _line("unknown")
 
     def confirms(self, number: int, write: str) -> tuple[Agreement, str]:
         """Whether the customer agrees to a write for a request: not where they change their mind
@@ -88,19 +93,19 @@ class Customer:
             served = [] if request is None else [request.kind, request.otherwise]
 
             if not any(write in KINDS.get(kind, {}).get("agrees", ()) for kind in served if kind):
-                said = LINES["not_asked_for"]
+                said = _line("not_asked_for")
 
         return ("customer_agreed", YES) if said is None else ("customer_refused", said)
 
     def heard(self) -> str:
         """The answer to free text, whatever it says."""
-        return self._insisted() or str(LINES["heard"])
+        return self._insisted() or _line("heard")
 
     def informed(self) -> str:
         """The answer to facts that the customer is told."""
         self.memory.replies += 1
 
-        return self._insisted() or str(LINES["go_on"])
+        return self._insisted() or _line("go_on")
 
     def was_denied(self, number: int) -> str:
         """Pushes back on the first denials, once or as often as the script says, and accepts the
@@ -112,7 +117,7 @@ class Customer:
 
         self.memory.replies += 1
 
-        return self._insisted() or str(LINES["accepted"])
+        return self._insisted() or _line("accepted")
 
     def saw_write(self, kind: Kind) -> None:
         """A receipt for a write reached the customer."""
@@ -123,7 +128,7 @@ class Customer:
         agreed to has not been written yet.
         """
         if pending:
-            return str(LINES["not_yet_done"])
+            return _line("not_yet_done")
 
         # what was never said before is said at the latest now
         changed = self._revision(None)
@@ -136,7 +141,7 @@ class Customer:
         if missed is not None and not self.memory.reminded:
             self.memory.reminded = True
 
-            return str(LINES["reminder"].format(missed.text))
+            return _line("reminder", missed.text)
 
         insisted = self._insisted()
 
@@ -241,7 +246,7 @@ class Customer:
         if field == "refund_to" and request.pay_to is not None:
             line = "to_card" if request.pay_to == "card" else "to_that_card"
 
-            return request.pay_to, LINES[line].format(request.pay_to)
+            return request.pay_to, _line(line, request.pay_to)
 
         value = self.script.details.get(str(request.number), {}).get(field)
 
@@ -258,15 +263,8 @@ class Customer:
         # what the words held is said again, to whoever asks
         if field == "item" and request.colour is not None and request.kind != "price_query":
             return request.colour, detail_words(field, request.colour)
-        if field == "order" and request.order_id is not None:
-            return request.order_id, LINES["order_id"].format(request.order_id)
 
-        if field == "order" and request.noun is not None:
-            item = f"{request.colour or ''} {request.noun}".strip()
-
-            return None, LINES["order_item"].format(item)
-
-        return None
+        return _order_named(request) if field == "order" else None
 
     def _missed(self) -> Request | None:
         """The first request of which no receipt, answer or denial has come: counted by kind, so
@@ -290,3 +288,13 @@ class Customer:
                 return request
 
         return None
+
+
+def _order_named(request: Request) -> tuple[str | None, str] | None:
+    """How a request names its order: by the id, or by what is in it."""
+    if request.order_id is not None:
+        return request.order_id, _line("order_id", request.order_id)
+    if request.noun is None:
+        return None
+
+    return None, _line("order_item", f"{request.colour or ''} {request.noun}".strip())

@@ -196,18 +196,25 @@ def _departures(wanted: Sequence[Mark], got: Sequence[Mark]) -> Iterator[Deviati
     firm = bound or ("stance", "yes") in wanted
 
     for mark in (mark for mark in got if mark not in wanted):
-        kind, value = mark
-        instead = any(other == kind for other, _ in missing)
+        instead = any(other == mark[0] for other, _ in missing)
+        yield from _beyond(mark, instead=instead, firm=firm)
 
-        if kind in FACTS:
-            yield Deviation("contradicts" if instead else "reveals", _shown(mark))
-        elif kind == "stance":
-            other = "contradicts" if instead else "adds"
-            yield Deviation(_EXTRA.get(value, other), _shown(mark))
-        elif kind in _EXTRA:
-            yield Deviation(_EXTRA[kind], _shown(mark))
-        elif kind == "negated" or (kind == "hedge" and firm):
-            yield Deviation("contradicts", f"it takes something back: {value!r}")
+
+def _beyond(mark: Mark, *, instead: bool, firm: bool) -> Iterator[Deviation]:
+    """The deviation that a mark beside those of the line shows: one of its kind may be missing
+    (`instead`), and the line may leave no doubt (`firm`).
+    """
+    kind, value = mark
+
+    if kind in FACTS:
+        yield Deviation("contradicts" if instead else "reveals", _shown(mark))
+    elif kind == "stance":
+        other = "contradicts" if instead else "adds"
+        yield Deviation(_EXTRA.get(value, other), _shown(mark))
+    elif kind in _EXTRA:
+        yield Deviation(_EXTRA[kind], _shown(mark))
+    elif kind == "negated" or (kind == "hedge" and firm):
+        yield Deviation("contradicts", f"it takes something back: {value!r}")
 
 
 def _shown(mark: Mark) -> str:

@@ -114,11 +114,7 @@ def located(errand: Errand) -> str:
     fitting = (_searched if search else _walked)(errand, item, listed)
 
     if request.after is not None:
-        placed = [order["placed"] for order in listed if order["order_id"] in fitting][:1]
-        # lists have the newest first: the next one is the last of the later ones
-        later = [order for order in listed if placed and order["placed"] > placed[0]]
-
-        return _first(later[::-1])
+        return _next_after(fitting, listed)
 
     if len(fitting) > 1 and not errand.wrong("first_match"):
         day = errand.told("order", item=f"{request.colour} {request.noun}")
@@ -129,6 +125,15 @@ def located(errand: Errand) -> str:
         raise NotYetError
 
     return fitting[0]
+
+
+def _next_after(anchors: list[str], listed: list[Shown]) -> str:
+    """The order that was placed next after the first of these."""
+    placed = [order["placed"] for order in listed if order["order_id"] in anchors][:1]
+    # lists have the newest first: the next one is the last of the later ones
+    later = [order for order in listed if placed and order["placed"] > placed[0]]
+
+    return _first(later[::-1])
 
 
 def _first(

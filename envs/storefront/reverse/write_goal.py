@@ -2,7 +2,7 @@
 storefront's `WriteGoal`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -90,16 +90,7 @@ def _draft(window: Window) -> Draft:
     on_request = NOTES if any(intent.request.kind == "note" for intent in intents) else ()
     said = stated(draw, intents)
     asked = asked_of(draw, said)
-    # the requests are played from the start: what they make of it is compared with the window's end
-    done = after(base, [call for intent in intents for call in intent.calls]).facts()
-    free = {*ALWAYS_FREE, *asked["free"]} - {*on_request}
-
-    for path in {*done, *window.end}:
-        as_asked = done.get(path) == window.end.get(path)
-
-        if not as_asked and not any(matches(pattern, path) for pattern in free):
-            raise NoGoalError("unasked_change")
-
+    _played(base, intents, window, {*ALWAYS_FREE, *asked["free"]} - {*on_request})
     script = script_of(draw, said)
 
     return Draft(
@@ -112,6 +103,21 @@ def _draft(window: Window) -> Draft:
         answer=_answer(asked["told"]),
         **asked,
     )
+
+
+def _played(
+    base: BaseWorld, intents: Sequence[Intent], window: Window, free: Collection[str]
+) -> None:
+    """Plays the requests from the start, and compares what they make of it with the window's end.
+    Raises `NoGoalError` where something differs that is not free.
+    """
+    done = after(base, [call for intent in intents for call in intent.calls]).facts()
+
+    for path in {*done, *window.end}:
+        as_asked = done.get(path) == window.end.get(path)
+
+        if not as_asked and not any(matches(pattern, path) for pattern in free):
+            raise NoGoalError("unasked_change")
 
 
 def _intents(

@@ -32,6 +32,8 @@ ALWAYS_FREE = (
 """Slips of a return are free: what is returned, and how, stands in the lines, however many slips it
 took.
 """
+FACTORS_KNOWN = ("email", "phone", "zip")
+"""What a customer is verified by, two of them."""
 _TO_BUILTINS = msgspec.json.Decoder(dict[str, Any])
 
 
@@ -157,18 +159,11 @@ def script_of(
     """
     rng = draw.rng
     config = draw.config
-    customer = draw.base.row("customers", draw.customer_id)
-    # an email, a phone number and a zip are what two factors are verified from
-    slots = {name: customer[name] for name in known or ("email", "phone", "zip")}
-
-    # two factors are left, which are enough
-    if rng.random() < config.reticence and not known:
-        del slots[rng.choice(("email", "phone"))]
-
+    slots = _slots(draw, known)
     greets_with_email = "email" in slots and rng.random() < 0.3
 
     return Script(
-        name=customer["name"],
+        name=draw.file["name"],
         slots=slots,
         requests=tuple(intent.request for intent in said),
         details={str(one.request.number): one.details for one in said if one.details},
@@ -178,6 +173,17 @@ def script_of(
         # everybody pushes back once
         pressure=1 + (rng.randint(1, 2) if rng.random() < config.pressure else 0),
     )
+
+
+def _slots(draw: Draw, known: Sequence[str]) -> dict[str, str]:
+    """The identity factors that the customer has: these, else all, or two, which are enough."""
+    customer = draw.base.row("customers", draw.customer_id)
+    slots = {name: customer[name] for name in known or FACTORS_KNOWN}
+
+    if draw.rng.random() < draw.config.reticence and not known:
+        del slots[draw.rng.choice(("email", "phone"))]
+
+    return slots
 
 
 def opening_of(script: Script) -> str:

@@ -14,7 +14,7 @@ from synth.envs.storefront.tasks.wording import to_card, worded
 from synth.envs.storefront.texts import texts
 from synth.envs.storefront.world.catalogue import CATEGORIES
 from synth.envs.storefront.world.options import refunds_of
-from synth.envs.storefront.world.policy import Call
+from synth.envs.storefront.world.policy import STORE_CREDIT, Call
 from synth.envs.storefront.world.views import Shown, cards_of, numbered
 from synth.envs.storefront.world.world import patched
 from synth.schemas import Scalar
@@ -229,33 +229,30 @@ def _sides(
     is true in one of the two worlds.
     """
     rule = row["rule"]
-    rules = refusing.base.rules
-    tool, made = done.calls[0]
-    order = refusing.base.orders[made["order_id"]]
-    left: list[Call] = []
     claims = refusing.rng.random() < refusing.config.false_claims
 
     if claims:
         done = done.complicated(words=WORDS["claims"][row.get("words", rule)])
 
-    taken = numbered(order, made["lines"]) if rule == "R8" else []
-    numbers = [line["line"] for line in taken if not rules.is_final_sale(line["category"])]
-
-    if numbers:
-        # what is left of a return of which some lines may not go back
-        to = -1 if done.details["refund_to"] == "store_credit" else 0
-        left = [
-            (tool, {**made, "lines": numbers}),
-            refunds_of(
-                rules,
-                order,
-                numbers,
-            )[to],
-        ]
-
+    left = _left_to_return(refusing, done) if rule == "R8" else []
     about_file = "known" in row or row.get("words") == "R11 file"
     # who reads the file knows that; else who reads the order
-    evidence = refusing.customer_id if about_file else order["order_id"]
+    evidence = refusing.customer_id if about_file else done.calls[0][1]["order_id"]
     names = ["false_claim"] * claims + [f"ineligible_{rule}"] + ["partial_refusal"] * bool(left)
 
     return done.denied(rule, evidence, *left).complicated(*names), done
+
+
+def _left_to_return(refusing: Draw, done: Intent) -> list[Call]:
+    """What is left of a return of which some lines were a final sale."""
+    rules = refusing.base.rules
+    tool, made = done.calls[0]
+    order = refusing.base.orders[made["order_id"]]
+    taken = numbered(order, made["lines"])
+    numbers = [line["line"] for line in taken if not rules.is_final_sale(line["category"])]
+    to = -1 if done.details["refund_to"] == STORE_CREDIT else 0
+
+    if not numbers:
+        return []
+
+    return [(tool, {**made, "lines": numbers}), refunds_of(rules, order, numbers)[to]]

@@ -178,17 +178,7 @@ def _reconsidered(
         return intent
 
     if may_withdraw and draw.rng.random() < WITHDRAWN_SHARE:
-        text = WORDS["withdrawn"].format(number=request.number)
-        gone = Revision(request.number, text, turn=_turn(draw))
-        nothing = replace(
-            intent,
-            calls=(),
-            told=(),
-            free=(),
-            revisions=(gone,),
-        )
-
-        return nothing.complicated("change_of_mind", "withdrawn")
+        return _withdrawn(draw, intent)
 
     # another wish needs the same order, and something that can be wished otherwise
     if intent.referent is None or (request.wanted is None and request.kind != "cancel"):
@@ -202,6 +192,15 @@ def _reconsidered(
     )
 
     return _revised(draw, intent, worded(again, draw.rng.choice(calls))) if calls else intent
+
+
+def _withdrawn(draw: Draw, intent: Intent) -> Intent:
+    """The request as one that the customer takes back."""
+    number = intent.request.number
+    gone = Revision(number, WORDS["withdrawn"].format(number=number), turn=_turn(draw))
+    nothing = replace(intent, calls=(), told=(), free=(), revisions=(gone,))
+
+    return nothing.complicated("change_of_mind", "withdrawn")
 
 
 def instead_of(

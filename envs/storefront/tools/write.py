@@ -47,28 +47,7 @@ def modify_lines(shop: Shop, order_id: str, lines: dict[str, str]) -> Shown:
     row = shop.state.row
     shop.hold("modify_lines", order)
 
-    # keys of JSON objects are texts
-    if not all(_LINE_NUMBER.fullmatch(number) for number in lines):
-        raise DeskError("validation", "lines must map line numbers to skus")
-
-    changed = list(zip(shop.lines(order, map(int, lines)), lines.values(), strict=True))
-    needed: dict[str, int] = {}
-
-    for line, sku in changed:
-        variant = shop.known("variants", sku, "variant")
-
-        if sku == line["sku"]:
-            raise DeskError("conflict", f"line {line['line']} already is {sku}")
-        if variant["product_id"] != row("variants", line["sku"])["product_id"]:
-            raise DeskError("denied", f"R7: {sku} is another product than line {line['line']}")
-
-        # two lines may ask for the same variant
-        needed[sku] = needed.get(sku, 0) + line["quantity"]
-
-        if needed[sku] > variant["stock"]:
-            raise DeskError("conflict", f"only {variant['stock']} of {sku} are in stock")
-
-    for line, sku in changed:
+    for line, sku in _swaps(shop, order, lines):
         # what comes back can be sold again
         for moved, change in ((line["sku"], line["quantity"]), (sku, -line["quantity"])):
             shop.write_variant(moved, stock=row("variants", moved)["stock"] + change)
@@ -81,6 +60,32 @@ def modify_lines(shop: Shop, order_id: str, lines: dict[str, str]) -> Shown:
     _retotal(shop, order_id)
 
     return {"ok": True, "order_id": order_id, "modified": True}
+
+
+def _swaps(shop: Shop, order: Shown, lines: dict[str, str]) -> list[tuple[Shown, str]]:
+    """The lines that are named, each with its new variant. Raises `DeskError` where one is none."""
+    # keys of JSON objects are texts
+    if not all(_LINE_NUMBER.fullmatch(number) for number in lines):
+        raise DeskError("validation", "lines must map line numbers to skus")
+
+    changed = list(zip(shop.lines(order, map(int, lines)), lines.values(), strict=True))
+    needed: dict[str, int] = {}
+
+    for line, sku in changed:
+        variant = shop.known("variants", sku, "variant")
+
+        if sku == line["sku"]:
+            raise DeskError("conflict", f"line {line['line']} already is {sku}")
+        if variant["product_id"] != shop.state.row("variants", line["sku"])["product_id"]:
+            raise DeskError("denied", f"R7: {sku} is another product than line {line['line']}")
+
+        # two lines may ask for the same variant
+        needed[sku] = needed.get(sku, 0) + line["quantity"]
+
+        if needed[sku] > variant["stock"]:
+            raise DeskError("conflict", f"only {variant['stock']} of {sku} are in stock")
+
+    return changed
 
 
 def _retotal(shop: Shop, order_id: str) -> None:
@@ -131,12 +136,7 @@ def issue_refund(shop: Shop, order_id: str, amount: float, to: str) -> Shown:
             f"R5: refunds of order {order_id} go to {row['payment_id']} or {STORE_CREDIT}",
         )
 
-    amount_cents = round(amount * 100)
-
-    # a float that stands for cents is no further off than this
-    if amount_cents < 1 or abs(amount * 100 - amount_cents) > 1e-6:
-        raise DeskError("validation", "amount must be whole cents")
-
+    amount_cents = _whole_cents(amount)
     shop.hold("issue_refund", order, amount=amount, to=to)
 
     came_back = any(line["status"] != "ordered" for line in order["lines"])
@@ -164,6 +164,17 @@ def issue_refund(shop: Shop, order_id: str, amount: float, to: str) -> Shown:
         shop.state.update("customers", owner, credit_cents=credit_cents)
 
     return {"ok": True, "refund_id": refund_id, "order_id": order_id}
+
+
+def _whole_cents(amount: float) -> int:
+    """An amount of dollars in cents. Raises `DeskError` for parts of one, and for none."""
+    cents = round(amount * 100)
+
+    # a float that stands for cents is no further off than this
+    if cents < 1 or abs(amount * 100 - cents) > 1e-6:
+        raise DeskError("validation", "amount must be whole cents")
+
+    return cents
 
 
 def apply_coupon(shop: Shop, order_id: str, code: str) -> Shown:

@@ -69,12 +69,18 @@ class CustomerOptions:
             yield "track_shipment", at
 
         if status == "delivered" and concerns_me:
-            for numbers in line_sets(order):
-                # of a gift its recipient asks for one line at a time
-                for method in METHODS if mine or len(numbers) == 1 else ():
-                    yield "create_return", {**at, "lines": numbers, "method": method}
+            yield from self._of_delivered(order, mine=mine)
 
-        if status == "delivered" and mine and given is None:
+    def _of_delivered(self, order: Shown, *, mine: bool) -> Iterator[Call]:
+        """Returns, quotes and refunds of what has come."""
+        at = {"order_id": order["order_id"]}
+
+        for numbers in line_sets(order):
+            # of a gift its recipient asks for one line at a time
+            for method in METHODS if mine or len(numbers) == 1 else ():
+                yield "create_return", {**at, "lines": numbers, "method": method}
+
+        if mine and order["recipient_id"] is None:
             for line in order["lines"]:
                 yield "quote_refund", {**at, "lines": [line["line"]]}
             for amount, to in self._refunds(order):

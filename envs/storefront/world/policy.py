@@ -21,7 +21,6 @@ BY_WEIGHT: tuple[str, ...] = tuple(_RULES["by_weight"])
 """Which rules are in force where fewer than fifteen are: the first ones."""
 ENFORCEABLE: tuple[str, ...] = tuple(_RULES["enforceable"])
 """Rules that a tool could enforce, the first ones first."""
-ENFORCED_BY_TOOLS = frozenset(ENFORCEABLE[:7])
 VALUES = _RULES["values"]
 """What a variant draws its parameters from; train and held out share none."""
 BY_STATUS = _RULES["by_status"]
