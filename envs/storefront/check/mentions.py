@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from functools import lru_cache, partial
+from functools import partial
 from weakref import WeakKeyDictionary
 
 from synth.envs.storefront.check.claim_patterns import MEANS
@@ -195,29 +195,21 @@ def _good(match: Match) -> Good:
 
 
 def _places(base: BaseWorld) -> re.Pattern[str]:
-    """The cities, streets, with and without their number, and zips of the shop's addresses."""
+    """The cities, streets, with and without their number, and zips of the shop's addresses, the
+    longest first.
+    """
     if base not in _KNOWN_PLACES:
         rows = base.tables["addresses"].values()
         parts = {str(row[part]).lower() for row in rows for part in ("street", "city", "zip")}
         parts |= {re.sub(r"^\d+ ", "", part) for part in parts}
-        _KNOWN_PLACES[base] = _any_of(frozenset(parts))
+        longest = sorted(parts, key=lambda one: (-len(one), one))
+        words = "|".join(map(re.escape, longest)) or "(?!)"
+        _KNOWN_PLACES[base] = re.compile(rf"(?<!\w)(?:{words})(?!\w)")
 
     return _KNOWN_PLACES[base]
 
 
-@lru_cache(maxsize=64)
-def _any_of(words: frozenset[str]) -> re.Pattern[str]:
-    """Any of these words, the longest first."""
-    longest = sorted(words, key=lambda one: (-len(one), one))
-    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest)) or '(?!)'})(?!\w)")
-
-
 def _codes(base: BaseWorld) -> re.Pattern[str]:
     """The shop's coupons, and what has their form."""
-    return _coded(tuple(base.tables["coupons"]))
-
-
-@lru_cache(maxsize=64)
-def _coded(coupons: tuple[str, ...]) -> re.Pattern[str]:
-    known = "|".join(re.escape(code.lower()) for code in coupons)
+    known = "|".join(re.escape(code.lower()) for code in base.tables["coupons"])
     return re.compile(rf"\b(?:{known or '(?!)'})\b|\b[a-z]{{3,}}\d{{1,3}}\b")

@@ -2,7 +2,6 @@
 places.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -64,17 +63,13 @@ def turn_of(at: int, calls: Sequence[Call]) -> AgentTurn:
 
 def silent(turn: AgentTurn) -> AgentTurn | None:
     """A turn without its words, for a desk that has none; None where there was nothing else."""
-    made = tuple(
-        replace_call(call, arguments=_without_message(call.arguments))
-        for call in turn.tool_calls
-        if call.name != "reply"
-    )
+    made = tuple(_without_message(call) for call in turn.tool_calls if call.name != "reply")
     return AgentTurn(tool_calls=made) if made else None
 
 
-def _without_message(arguments: str) -> str:
-    kept = {key: of for key, of in json.loads(arguments).items() if key != MESSAGE}
-    return canonical_json(kept).decode()
+def _without_message(call: ToolCall) -> ToolCall:
+    kept = {key: of for key, of in call.parsed().items() if key != MESSAGE}
+    return replace_call(call, arguments=canonical_json(kept).decode())
 
 
 def _next_calls(

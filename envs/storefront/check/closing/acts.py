@@ -15,9 +15,6 @@ from synth.envs.storefront.check.closing.standing import had, was_done
 from synth.envs.storefront.check.ground import HELD_BY
 
 _BECAUSE = re.compile(r"\b(?:because|since|as|so|therefore|why|due to|given)\b")
-_OF_REQUESTS = re.compile(
-    r"\brequests?\b|^(?:and )?(?:that's|that is|that was|those are) (?:both|all)\b"
-)
 _OF_PLACES = ("address", "return", "coupon")
 """Acts whose words may stand behind "instead of" without having been asked for."""
 
@@ -43,7 +40,8 @@ def whole(read: Reading) -> Iterator[str]:
     """What is said of everything at once, or of something done that no act is named for."""
     clause, ground = read.clause, read.ground
     yield from _beyond_the_tools(read)
-    if clause.has("changed_before") and _was_changed_before(read) == clause.denied:
+    changed = any(had(read, "exchange", key) for key in read.meant)
+    if clause.has("changed_before") and changed == clause.denied:
         yield "is not how it was changed before"
     if tells_another_rule(read.text):
         yield "is no rule by which anything was denied"
@@ -157,10 +155,6 @@ def _denied(read: Reading, act: str) -> Iterator[str]:
         yield "is another reason"
 
 
-def _was_changed_before(read: Reading) -> bool:
-    return any(had(read, "exchange", key) for key in read.meant)
-
-
 def _held(read: Reading, act: str) -> bool:
     """Whether a clause is borne out without an act of the agent's: by a quote of what would be, by
     how an order stands, or by a refund above the limit that was handed over.
@@ -193,14 +187,3 @@ def _done_to(read: Reading, act: str, order_id: str) -> bool:
         or read.ground.stands(act, order_id)
         or ((act not in HELD_BY or _is_what_would_be(read)) and _held(read, act))
     )
-
-
-def only_spoke(read: Reading) -> bool:
-    """Whether somebody only looked, or spoke, or helped."""
-    spoke = pattern("own_act").search(read.text) is not None
-    return spoke and not read.did and not read.acts
-
-
-def spoken_of_requests(read: Reading) -> bool:
-    """Whether it is the customer's requests that are counted."""
-    return not read.acts or _OF_REQUESTS.search(read.text) is not None

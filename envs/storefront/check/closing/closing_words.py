@@ -50,11 +50,6 @@ class Spoken:
     clause: str
     why: str
 
-    @property
-    def is_unborne(self) -> bool:
-        """Whether all of it is read, and nothing bears it out."""
-        return bool(self.why) and _UNREAD not in self.why
-
     def __str__(self) -> str:
         return f"turn {self.turn}: {self.clause.strip()!r} {self.why}"
 
@@ -106,14 +101,12 @@ def judged(lies: Sequence[Untrue], clauses: Sequence[Spoken]) -> tuple[list[Untr
         claim = _bare(lie.claim)
         of = [(one, _bare(one.clause)) for one in clauses if one.turn == lie.turn]
         found = [one for one, words in of if words and (words in claim or claim in words)]
-        return not found or (lie.sure and len(found) == 1 and _is_simple(lie, found[0]))
+        # nothing of it could be meant otherwise: all is read, and nothing bears it out
+        unborne = [one for one in found if one.why and _UNREAD not in one.why]
+        simple = len(found) == len(unborne) == 1 and len({*re.findall(ORDER, lie.claim)}) < _MANY
+        return not found or (lie.sure and simple)
 
     return [lie for lie in lies if stands(lie)], [one for one in clauses if one.why]
-
-
-def _is_simple(lie: Untrue, clause: Spoken) -> bool:
-    """Whether nothing of a claim that nothing bears out could be meant otherwise."""
-    return clause.is_unborne and len({*re.findall(ORDER, lie.claim)}) < _MANY
 
 
 def _bare(clause: str) -> str:

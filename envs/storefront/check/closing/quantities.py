@@ -3,7 +3,6 @@
 import re
 from collections.abc import Collection, Iterator, Mapping
 
-from synth.envs.storefront.check.closing.acts import only_spoke, spoken_of_requests
 from synth.envs.storefront.check.closing.backing.said import SAID, pattern
 from synth.envs.storefront.check.closing.clauses import OTHER_ORDER
 from synth.envs.storefront.check.closing.reading import Reading
@@ -15,6 +14,10 @@ _NUMBERS: Mapping[str, int] = SAID["numbers"]
 _OUT_OF = re.compile(
     rf"\b(?P<done>one|{'|'.join(_NUMBERS)}) (?:out )?of (?:(?:your|the|my|those) )?(?P<of>\w+)\b"
 )
+_OF_REQUESTS = re.compile(
+    r"\brequests?\b|^(?:and )?(?:that's|that is|that was|those are) (?:both|all)\b"
+)
+"""Words by which it is the customer's requests that are counted."""
 _ANSWERS = re.compile(r"\b(?:questions?|answers?|dates?|quotes?|prices?)\b")
 _PARCELS = re.compile(r"\b(?:parcels?|packages?|shipments?|deliver(?:y|ies)|orders?)\b")
 
@@ -54,7 +57,8 @@ def _counts(read: Reading) -> set[int]:
     orders = [len({str(event.order_id) for event in read.of(act)}) for act in read.acts]
     lines = sum(len(ground.touched(event)) for event in read.events) if named.goods else 0
     every = len(ground.asked.requests)
-    requests = every if spoken_of_requests(read) and not ground.denied else 0
+    of_requests = not read.acts or _OF_REQUESTS.search(read.text)
+    requests = every if of_requests and not ground.denied else 0
     counts = {min(orders, default=0), lines, _told(read), requests, len(set(named.codes))}
 
     return counts if read.acts else counts | {len(set(named.orders))}
@@ -101,8 +105,14 @@ def _all(read: Reading) -> Iterator[str]:
         is_open = {key for key, row in rows.items() if row.get("status") in OPEN}
         if not is_open <= {str(event.order_id) for event in _on_orders(read)}:
             yield "is not so of all orders"
-    elif ground.denied and not (only_spoke(read) or "everything else" in read.text):
+    elif ground.denied and not (_only_spoke(read) or "everything else" in read.text):
         yield "was denied in part"
+
+
+def _only_spoke(read: Reading) -> bool:
+    """Whether somebody only looked, or spoke, or helped."""
+    spoke = pattern("own_act").search(read.text) is not None
+    return spoke and not read.did and not read.acts
 
 
 def _on_orders(read: Reading) -> list[Event]:
