@@ -162,10 +162,7 @@ from synth.schemas.text.printing import (
     utf16_escapes as utf16_escapes,
 )
 from synth.schemas.text.settings import explain as explain, strictly as strictly
-from synth.schemas.text.yaml_text import (
-    packaged_yaml as packaged_yaml,
-    read_yaml as read_yaml,
-)
+from synth.schemas.text.yaml_text import read_yaml as read_yaml
 from synth.schemas.trajectory import (
     Authorship as Authorship,
     Deviation as Deviation,

@@ -4,15 +4,11 @@ for text is refused with its place.
 
 import math
 import re
-from importlib.resources import files
-from typing import Any, TypeVar
+from typing import Any
 
-import msgspec
 import yaml
 
 from synth.schemas.errors import ConfigError
-
-T = TypeVar("T")
 
 MOST_NODES = 20_000
 """Values in a text, those that aliases repeat counted each time."""
@@ -98,12 +94,6 @@ def read_yaml(text: str, where: str) -> Any:
         raise ConfigError(f"{where}: not valid YAML: nested too deeply") from error
     except (yaml.YAMLError, ValueError) as error:
         raise ConfigError(f"{where}: not valid YAML: {str(error).splitlines()[0]}") from error
-
-
-def packaged_yaml(package: str, path: str, kind: type[T]) -> T:
-    """What a YAML file of a package holds, as a type."""
-    text = files(package).joinpath(path).read_text(encoding="utf-8")
-    return msgspec.convert(read_yaml(text, path), kind)
 
 
 def _refused(problem: str, mark: Any) -> yaml.constructor.ConstructorError:

@@ -4,7 +4,6 @@ for supervised training, and what opens each door.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
 from typing import Any
 
 import msgspec
@@ -27,7 +26,8 @@ from synth.exporters.tally import ExportCounts
 from synth.ledger.decisions import with_decisions
 from synth.ledger.ledger import StoredLedger
 from synth.loss_turns import turns_without_loss
-from synth.schemas import Outcome, Trajectory, Verdict, packaged_yaml
+from synth.schemas import Outcome, Trajectory, Verdict
+from synth.text.data_files import read as read_file
 
 _MOST_NAMED = 3
 """Benchmarks or splits that are named at a door."""
@@ -132,9 +132,8 @@ def _of_its_own(trajectory: Trajectory, tally: ExportCounts) -> Iterator[str]:
         yield masked.partition(":")[0]
 
 
-@cache
 def _texts() -> Mapping[str, Any]:
-    return packaged_yaml("synth.exporters", "data/doors.yaml", dict[str, Any])
+    return read_file("exporters/data/doors.yaml", dict[str, Any])
 
 
 def _known(name: str) -> str:

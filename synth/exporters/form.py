@@ -3,14 +3,15 @@ reads a row again.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
 from synth.exporters import facts
 from synth.exporters.exact_json import plain_text, text
-from synth.schemas import Message, given, packaged_yaml
+from synth.schemas import Message, given
+from synth.text.data_files import read as read_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -176,10 +177,9 @@ def form(consumer: str, kind: str, values: Mapping[str, Value], **behaviour: Any
     return msgspec.structs.replace(found, cuts={"per_turn": found}) if alike else found
 
 
-@cache
 def table(consumer: str) -> dict[str, Any]:
     """All that the file of a consumer says."""
-    return packaged_yaml("synth.exporters", f"data/forms/{consumer}.yaml", dict[str, Any])
+    return read_file(f"exporters/data/forms/{consumer}.yaml", dict[str, Any])
 
 
 def _columns(groups: Sequence[Mapping[str, Any]], values: Mapping[str, Value]) -> Iterator[Column]:

@@ -1,7 +1,6 @@
 """What a kind of data set and a form of its rows are made of."""
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -9,7 +8,8 @@ from pydantic import Field
 
 from synth.datasets.release import CHATS, KindRule
 from synth.exporters.form import Arguments, Form
-from synth.schemas import Release, Task, Trajectory, packaged_yaml
+from synth.schemas import Release, Task, Trajectory
+from synth.text.data_files import read as read_file
 from synth.text.transcript.message_texts import Change
 
 if TYPE_CHECKING:
@@ -99,10 +99,9 @@ def identity_of(row: Any) -> str:
     return lineage.trajectory_id if isinstance(lineage, Trajectory) else lineage.task_id
 
 
-@cache
 def card_texts() -> Mapping[str, Any]:
     """What people are told of datasets: data/notes.yaml."""
-    return packaged_yaml("synth.exporters", "data/notes.yaml", dict[str, Any])
+    return read_file("exporters/data/notes.yaml", dict[str, Any])
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,18 +1,17 @@
 """What the terms on the page mean, from `pages/meanings.yaml`."""
 
 from collections.abc import Collection, Mapping
-from functools import cache
 
-from synth.schemas import in_html, packaged_yaml
+from synth.schemas import in_html
+from synth.text.data_files import read as read_file
 
 _WHERE = "docs/topology.md"
 """Where more is written of them."""
 
 
-@cache
 def meanings(section: str) -> Mapping[str, str]:
     """Of the terms of a section."""
-    return packaged_yaml("synth.report", "pages/meanings.yaml", dict[str, dict[str, str]])[section]
+    return read_file("report/pages/meanings.yaml", dict[str, dict[str, str]])[section]
 
 
 def legend(section: str, shown: Collection[str]) -> str:

@@ -2,14 +2,19 @@
 
 from functools import cache
 from importlib.resources import files
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 Decoded = TypeVar("Decoded")
 
 
-@cache
 def read(place: str, kind: type[Decoded]) -> Decoded:
     """A file by its place in the package, such as `data/modes/mast.yaml`; read once."""
+    found: Decoded = _decoded(place, kind)
+    return found
+
+
+@cache
+def _decoded(place: str, kind: Any) -> Any:
     return msgspec.yaml.decode((files("synth") / place).read_bytes(), type=kind)

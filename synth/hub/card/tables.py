@@ -3,7 +3,6 @@ that need the rows or the stages' reports beside them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from typing import Any
 
 from synth.engine.table import Table
@@ -11,7 +10,8 @@ from synth.exporters.card import loss_size
 from synth.hub.row_facts import RowFacts
 from synth.hub.source import Config
 from synth.ledger.log.state import IMPORT
-from synth.schemas import in_code, packaged_yaml
+from synth.schemas import in_code
+from synth.text.data_files import read as read_file
 
 Reports = Mapping[str, Mapping[str, Any]]
 _OWN = ("a filter of the user's own", "")
@@ -86,10 +86,9 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return Table("", columns, rows).markdown().rstrip("\n")
 
 
-@cache
 def known_methods() -> Mapping[str, tuple[str, str]]:
     """Name of a stage or filter -> (what it does, source)."""
-    return packaged_yaml("synth.hub", "data/methods.yaml", dict[str, tuple[str, str]])
+    return read_file("hub/data/methods.yaml", dict[str, tuple[str, str]])
 
 
 def configurations(configs: Sequence[Config], facts: Mapping[str, RowFacts]) -> str:
