@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -34,6 +34,8 @@ from synth.importers.registry import IMPORTERS, format_of, importer
 from synth.schemas import ConfigError
 
 _SNIFFED = 50  # records looked at before a file's format is given up as unknown
+
+Kept = TypeVar("Kept")
 
 
 class Opened(msgspec.Struct, frozen=True):
@@ -111,15 +113,27 @@ def entries_of(
     sources: Sequence[Path], format: str | Format, settings: ImportSettings
 ) -> Iterator[Entry]:
     """All that the sources hold, file by file; nothing of a file that is refused as a whole."""
+    return in_whole_files(sources, format, settings, lambda entry, path: entry)
+
+
+def in_whole_files(
+    sources: Sequence[Path],
+    format: str | Format,
+    settings: ImportSettings,
+    read: Callable[[Entry, Path], Kept],
+) -> Iterator[Kept]:
+    """What is read in the entries of each file, which are not kept themselves; nothing of a file
+    that is refused as a whole.
+    """
     for file in opened(sources, format=format, settings=settings):
         if isinstance(file, Rejection):
             continue
-        own: list[Entry] = []
+        own: list[Kept] = []
         for entry in file.entries:
             if isinstance(entry, Rejection) and entry.locator == WHOLE:
                 own = []
                 break
-            own.append(entry)
+            own.append(read(entry, file.path))
         yield from own
 
 

@@ -9,6 +9,7 @@ from synth.importers.chats.columns import is_chat, parsed
 from synth.importers.chats.envelopes import speaker_of
 from synth.importers.chats.words import COLUMNS, NAMES, VERDICTS
 from synth.importers.labelling.annotations import are_annotations
+from synth.importers.labelling.reports import is_swe_instances
 from synth.importers.records import Record, inside, is_object
 
 _KINDS = {
@@ -157,7 +158,7 @@ def _is_report(value: dict[str, Any]) -> bool:
         return True
     if "verifier_result" in value or is_object(value, "n_total_trials", "stats"):
         return True
-    return bool(value) and all(is_object(one, "resolved") for one in value.values())
+    return is_swe_instances(value)
 
 
 def saw(record: Record) -> str:

@@ -189,6 +189,28 @@ def by_record(
     return Format(recognises, entries)
 
 
+def in_runs(records: Records, begins: Callable[[Any], bool]) -> "Iterator[Record | Rejection]":
+    """The records of a file as one for each run of them, from one whose value `begins` it up to the
+    next: the list of their values, at the place of the first.
+    """
+    run: list[Record] = []
+    for record in records:
+        if isinstance(record, Rejection):
+            yield record
+            continue
+        if run and begins(record.value):
+            yield _run(run)
+            run = []
+        run.append(record)
+
+    if run:
+        yield _run(run)
+
+
+def _run(records: Sequence[Record]) -> Record:
+    return joined_record(records, records[0].locator, [record.value for record in records])
+
+
 def each(records: Records, read: Callable[[Record], Found]) -> Iterator[Entry]:
     """Every record through `read`, which gives one entry, several or none; where it raises, the
     record is a `bad_record`.
@@ -229,6 +251,32 @@ def is_object(value: Any, *keys: str, **kinds: type) -> bool:
         and all(key in value for key in keys)
         and all(isinstance(value.get(key), kind) for key, kind in kinds.items())
     )
+
+
+def first_of(value: Object, keys: Iterable[str], kind: type = object) -> Any:
+    """What stands under the first of the keys that hold something of that kind; None where none
+    does.
+    """
+    held = (value.get(key) for key in keys)
+    return next((one for one in held if one is not None and isinstance(one, kind)), None)
+
+
+def number_in(value: Any) -> float | None:
+    """A number as a score; None for any other value."""
+    return float(value) if isinstance(value, int | float) else None
+
+
+def scored(metric: str, value: Any, about: Object, score: str | None) -> ImportedLabel:
+    """A score as a label: its number, and what else is said `about` it, as far as anything is."""
+    told = {key: one for key, one in about.items() if one}
+    return ImportedLabel(metric, number_in(value), None, told or None, score)
+
+
+def first_inside(value: Any, paths: Iterable[str], kind: type = object) -> Any:
+    """What stands at the first of the paths at which anything of a kind is said; None where nothing
+    is.
+    """
+    return next(filter(None, (inside(value, path, kind) for path in paths)), None)
 
 
 def inside(value: Any, path: str, kind: type = object) -> Any:

@@ -29,7 +29,7 @@ IMPORTERS: dict[str, str] = {
     "autogen": "synth.importers.frameworks.autogen:FORMAT",
     "langgraph": "synth.importers.frameworks.langgraph:FORMAT",
     "sts": "synth.importers.streams.sessions:FORMAT",
-    "otel": "synth.importers.traces.otel:FORMAT",
+    "otel": "synth.importers.traces.opentelemetry.otel:FORMAT",
     "langfuse": "synth.importers.traces.langfuse:FORMAT",
     "langsmith": "synth.importers.traces.langsmith:FORMAT",
     "mlflow": "synth.importers.traces.mlflow:FORMAT",

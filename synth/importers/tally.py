@@ -1,17 +1,22 @@
-"""What an import found, counted: trajectories by format and outcome, rejections by reason."""
+"""What an import found, counted: trajectories by format and outcome, rejections by reason, and what
+of a trajectory was not understood: content that a note stands for, blocks that are kept as they
+stood.
+"""
 
+import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from synth.importers.conversation import LEFT_OUT, UNREAD_MASK, heard
 from synth.importers.labelling.match import Matches
-from synth.importers.records import Imported, Rejection, Replaced
-from synth.importers.unread import unread
-from synth.schemas import Trajectory
+from synth.importers.records import Imported, Rejection, Replaced, inside
+from synth.schemas import Conversation, Trajectory, Turn
 
 SHOWN = 100_000
 """Rejections kept whole; beyond that they are counted only."""
+_SIGN = " left out on import]"
 
 
 @dataclass(slots=True)
@@ -91,3 +96,24 @@ class ImportTally:
     def of_format(self, entry: Imported) -> Counter[str]:
         """The counts of the format that an imported trajectory was in."""
         return self.formats[(entry.trajectory.source or "unknown").partition(":")[0]]
+
+
+def unread(trajectory: Trajectory) -> Counter[str]:
+    """How many pieces of each kind were not read."""
+    spoken = Conversation(None, trajectory.opening, trajectory.turns)
+    texts = [one.content for one in heard(spoken)]
+    texts += [turn.content or "" for turn in trajectory.turns]
+    noted = (kind for text in texts if _SIGN in text for kind in LEFT_OUT.findall(text))
+    return Counter([*noted, *(kind for turn in trajectory.turns for kind in _kept(turn))])
+
+
+def _kept(turn: Turn) -> Iterator[str]:
+    """The kinds of the blocks of a turn that no note stands for."""
+    if turn.mask != UNREAD_MASK or _SIGN in (turn.content or ""):
+        return
+    try:
+        blocks = json.loads(turn.raw or "")
+    except ValueError:
+        blocks = []
+    kinds = (inside(one, "type", str) for one in (blocks if isinstance(blocks, list) else []))
+    yield from (kind for kind in kinds if kind)

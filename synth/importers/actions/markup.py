@@ -1,7 +1,7 @@
 """Calls between tags: Hermes' JSON, XML of functions and parameters, Mistral's list.
 
 A tag says by itself that a call stands in it. Where any part of it cannot be read, the text stays
-text.
+text. What an answer shows in a fence it does not do.
 """
 
 import ast
@@ -13,8 +13,7 @@ from typing import Any
 
 import msgspec
 
-from synth.importers.actions.fences import is_quoted
-from synth.importers.records import Object
+from synth.importers.records import Object, first_of
 from synth.text.calls.found import MARKUP, NO_ARGUMENTS, UNREAD
 from synth.text.calls.reading import read_calls
 
@@ -59,6 +58,7 @@ _UNCLOSED = 64
 QUOTED = "quoted"
 """How calls are written that are shown, or may be."""
 _WRAPPER = re.compile(r"</?(?:antml:)?function_calls>")
+_THINKS = re.compile(r"\b(?:Thoughts?|Think)[ \t]*\d*[ \t]*:", re.IGNORECASE)
 _MISTRAL = re.compile(r"\[TOOL_CALLS\]\s*(?P<json>\[.*\])\s*\Z", re.DOTALL)
 
 
@@ -80,8 +80,8 @@ def in_tags(text: str) -> Written | None:
         except (ValueError, RecursionError):
             continue
         if calls:
-            around = _WRAPPER.sub("", _without(text, found)).strip()
-            kind = QUOTED if is_quoted(text, found[0].start(), found[-1].end()) else kind
+            around = _WRAPPER.sub("", outside(text, found)).strip()
+            kind = QUOTED if _is_quoted(text, found[0].start(), found[-1].end()) else kind
             return Written(tuple(calls), around, kind)
 
     return _marked(text)
@@ -105,11 +105,28 @@ def _found(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
     return pattern.finditer(text)
 
 
-def _without(text: str, found: Sequence[re.Match[str]]) -> str:
-    """What stands around matches."""
+def outside(text: str, found: Sequence[re.Match[str]]) -> str:
+    """What stands around matches, which come in their order."""
     ends = [0, *(one.end() for one in found)]
     begins = [*(one.start() for one in found), len(text)]
     return "".join(text[end:begin] for end, begin in zip(ends, begins, strict=True))
+
+
+def _is_quoted(text: str, start: int, end: int) -> bool:
+    """Whether calls stand in a fence or in a line of code with words around it: people are shown
+    such too.
+    """
+    before, behind = text[:start], text[end:]
+    in_fence = before.count("```") % 2 == 1 and "```" in behind
+    fenced = before.rpartition("```")[0] + behind.partition("```")[2] if in_fence else ""
+    return bool(fenced.strip()) or (before.endswith("`") and behind.startswith("`"))
+
+
+def is_of_document(before: str) -> bool:
+    """Whether the line behind such a text stands in a fence that shows something: a policy, say."""
+    shown, fence, inside = before.rpartition("```")
+    is_open = before.count("```") % 2 == 1
+    return bool(fence) and is_open and bool(shown.strip()) and not _THINKS.search(inside)
 
 
 def _marked(text: str) -> Written | None:
@@ -131,7 +148,7 @@ def named_call(value: Any) -> Call:
         named = next((key for key in _NAMES if isinstance(value.get(key), str)), None)
         if named is not None and value[named]:
             return value[named], _given(value, named)
-        held = next((value[key] for key in _HOLDERS if isinstance(value.get(key), dict)), None)
+        held = first_of(value, _HOLDERS, dict)
         if held is not None:
             return named_call(held)
 

@@ -6,12 +6,19 @@ answered them (`synth.importers.actions.reading`).
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from synth.importers.actions.elements import in_elements
-from synth.importers.actions.fences import is_of_document
-from synth.importers.actions.markup import BESIDE, Call, Written, json_or_python, named_call
+from synth.importers.actions.markup import (
+    BESIDE,
+    Call,
+    Written,
+    is_of_document,
+    json_or_python,
+    named_call,
+    outside,
+)
 from synth.importers.actions.pythonic import in_python
 from synth.importers.records import WORDS
 
@@ -47,16 +54,6 @@ def by_convention(text: str) -> Written | None:
     """The one action of a text; None where it has none, or more than one."""
     reads = (_react, _in_tag, _json_body, in_python, by_command, _bare_fence, _code, _in_line)
     return next(filter(None, (read(text) for read in reads)), None) or in_elements(text)
-
-
-def command(text: str, pattern: re.Pattern[str] = _FENCE) -> Written | None:
-    """The one command that stands in a fence, as agents with a shell alone write it."""
-    found = list(pattern.finditer(text))
-    if len(found) != 1:
-        return None
-    named = "body" if "body" in pattern.groupindex else 1
-    around = (text[: found[0].start()] + text[found[0].end() :]).strip()
-    return Written(((SHELL, {"command": found[0][named]}),), around, "fence")
 
 
 def _react(text: str) -> Written | None:
@@ -126,18 +123,11 @@ def _json_body(text: str) -> Written | None:
     if not calls or len(calls) < len(held):
         return None
 
-    around = _without(text, fences) if fences else ""
+    around = outside(text, fences) if fences else ""
     objects = (value for value in values if isinstance(value, dict))
     told = [value.get(key) for value in objects for key in BESIDE]
     said = [one for one in told if isinstance(one, str) and one]
     return Written(calls, "\n".join(filter(None, [around.strip(), *said])), "json")
-
-
-def _without(text: str, fences: Sequence[re.Match[str]]) -> str:
-    """What stands around fences."""
-    for fence in reversed(fences):
-        text = text[: fence.start()] + text[fence.end() :]
-    return text
 
 
 _SAID_OF_CALLS = {"arguments", "args", "action_input", "parameters", "params", "kwargs"}
@@ -156,31 +146,30 @@ def _says_call(value: Any) -> bool:
 
 def by_command(text: str) -> Written | None:
     """The one command of a text, in a fence of a shell."""
-    found = [one for one in _FENCE.finditer(text) if one["language"].lower() in _SHELLS]
-    return command(text) if len(found) == 1 else None
+    fence = _only(_FENCE, text)
+    if fence is None or fence["language"].lower() not in _SHELLS:
+        return None
+    return Written(((SHELL, {"command": fence["body"]}),), outside(text, [fence]).strip(), "fence")
 
 
 def _bare_fence(text: str) -> Written | None:
     """The one fence of a text, where it names no language: SWE-agent writes its commands so."""
-    if [one["language"] for one in _FENCE.finditer(text)] != [""]:
+    fence = _only(_FENCE, text)
+    if fence is None or fence["language"]:
         return None
-    written = command(text)
-    if written is None:
-        return None
-    told = str(written.calls[0][1]["command"]).strip()
+    told = fence["body"].strip()
     # a command of the agent's interface, and none of a shell
-    calls = ((told, {}),) if told in _COMMANDS else written.calls
-    return Written(calls, written.around, "bare_fence")
+    call = (told, {}) if told in _COMMANDS else (SHELL, {"command": fence["body"]})
+    return Written((call,), outside(text, [fence]).strip(), "bare_fence")
 
 
 def _in_tag(text: str) -> Written | None:
     """The one action between tags of that name, as agents of browsers write it."""
-    found = list(_TAG.finditer(text))
-    call = _action(found[0]["action"].strip()) if len(found) == 1 else None
-    if call is None:
+    found = _only(_TAG, text)
+    call = None if found is None else _action(found["action"].strip())
+    if found is None or call is None:
         return None
-    around = (text[: found[0].start()] + text[found[0].end() :]).strip()
-    return Written((call,), around, "react")
+    return Written((call,), outside(text, [found]).strip(), "react")
 
 
 _TAG = re.compile(r"<action>(?P<action>[^<]*)</action>")
@@ -188,11 +177,11 @@ _TAG = re.compile(r"<action>(?P<action>[^<]*)</action>")
 
 def _in_line(text: str) -> Written | None:
     """The one act in a fence within a line, as WebArena's agents write it."""
-    found = list(_LINE.finditer(text)) if text.count("```") == 2 else []
-    if len(found) != 1:
+    found = _only(_LINE, text) if text.count("```") == 2 else None
+    if found is None:
         return None
-    around = (text[: found[0].start()] + text[found[0].end() :]).strip()
-    return Written(((FREE, {"action": found[0]["action"]}),), around, "fence_in_line")
+    call = (FREE, {"action": found["action"]})
+    return Written((call,), outside(text, [found]).strip(), "fence_in_line")
 
 
 _LINE = re.compile(r"```(?P<action>[^`\n]+)```")
@@ -200,11 +189,17 @@ _LINE = re.compile(r"```(?P<action>[^`\n]+)```")
 
 def _code(text: str) -> Written | None:
     """The one fence of a text, in a language of programs: CodeAct writes its actions so."""
-    fences = list(_FENCE.finditer(text))
-    if len(fences) != 1 or fences[0]["language"].lower() not in _LANGUAGES:
+    fence = _only(_FENCE, text)
+    if fence is None or fence["language"].lower() not in _LANGUAGES:
         return None
-    around = (text[: fences[0].start()] + text[fences[0].end() :]).strip()
-    return Written(((fences[0]["language"], {"code": fences[0]["body"]}),), around, CODE)
+    call = (fence["language"], {"code": fence["body"]})
+    return Written((call,), outside(text, [fence]).strip(), CODE)
+
+
+def _only(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    """The one match of a text; None where it has none, or several."""
+    found = list(pattern.finditer(text))
+    return found[0] if len(found) == 1 else None
 
 
 def _loaded(text: str, read: Callable[[str], Any] = json.loads) -> Any:

@@ -20,7 +20,7 @@ from synth.importers.chats.tool_parts import (
 )
 from synth.importers.chats.words import CALLING, PARTS, ROLES
 from synth.importers.hosted.parts import hosted_call, hosted_result, is_connector
-from synth.importers.records import Object, inside
+from synth.importers.records import Object, first_of, inside
 from synth.schemas import PROVIDER_MASK
 
 _WORDS = ("content", "value", "text", "parts", "message", "system_prompt")
@@ -158,7 +158,7 @@ def _think(found: Said, part: Any, kind: str) -> None:
     """A thought; signatures, and thoughts that are held back, are kept as they stand."""
     named = (kind, "thinking", "text", "content", "reasoning", "summary")
     inner = inside(part, "reasoningContent.reasoningText", dict) or part  # Bedrock
-    told = next((inner[key] for key in named if isinstance(inner.get(key), str)), None)
+    told = first_of(inner, named, str)
     found.thoughts += [told] if told else []
     if told is None or inner.get("signature"):
         found.unread.append(part)

@@ -1,13 +1,13 @@
 """Where a record has its chat, its tools and its verdict: under keys that are known, or that the
-user has named.
+user has named; or as one text with ChatML's marks, as it is kept for trainers that render nothing.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from synth.importers.actions.markup import json_or_python
-from synth.importers.chats.chatml import chatml_messages
 from synth.importers.chats.envelopes import speaker_of, unwrapped
 from synth.importers.chats.words import COLUMNS, NAMES
 from synth.importers.records import Object, inside, is_object
@@ -15,6 +15,14 @@ from synth.importers.records import Object, inside, is_object
 _PRINTED = ("[{'", "{'")
 _LOOKED_AT = 8
 """Messages of a list that are looked at: real ones are chats from the start."""
+
+_CHATML = re.compile(
+    r"<\|im_start\|>[ \t]*(?P<role>[A-Za-z_]+)[^\n]*\n(?P<content>.*?)"
+    r"(?:<\|im_end\|>|(?=<\|im_start\|>)|\Z)",
+    re.DOTALL,
+)
+_MARK = "<|im_start|>"
+_ANSWER, _ANSWERED = "<tool_response>", "</tool_response>"
 
 
 def column(value: Object, name: str, mapped: Mapping[str, str]) -> Any:
@@ -37,7 +45,22 @@ def chat_of(value: Any, mapped: Mapping[str, str] | None = None) -> list[Any] | 
 
     tried = (parsed(value.get(key)) for key in COLUMNS["messages"])
     found = next((one for one in tried if is_chat(one)), None)
-    return chatml_messages(value.get("text")) if found is None else found
+    return _chatml_messages(value.get("text")) if found is None else found
+
+
+def _chatml_messages(text: Any) -> list[dict[str, str]] | None:
+    """The messages of a text that begins with one; None for any other."""
+    if not isinstance(text, str) or not text.lstrip().startswith(_MARK):
+        return None
+    return [
+        _chatml_message(one["role"], one["content"].strip("\n")) for one in _CHATML.finditer(text)
+    ]
+
+
+def _chatml_message(role: str, content: str) -> dict[str, str]:
+    """Templates render answers of tools in the user's role, between tags."""
+    answers = role == "user" and content.startswith(_ANSWER) and content.endswith(_ANSWERED)
+    return {"role": "tool" if answers else role, "content": content}
 
 
 def messages_of(value: Any, mapped: Mapping[str, str]) -> list[Any]:

@@ -24,7 +24,7 @@ from synth.importers.chats.words import ENDS
 from synth.importers.contexts.compaction import CONTINUED, contexts, goes_on, in_places
 from synth.importers.conversation import ConversationBuilder, heard
 from synth.importers.files.splits import split_of
-from synth.importers.identity.beside import benchmark_beside
+from synth.importers.identity.known import benchmark_beside
 from synth.importers.labelling.masks import masked, names_turns, without_loss
 from synth.importers.records import (
     Entry,

@@ -11,8 +11,10 @@ from synth.importers.conversation import UNREAD_MASK, joined, text_of
 from synth.importers.hosted.searches import cited
 from synth.importers.records import Object
 
-_THOUGHTS = ("reasoning_content", "reasoningContent", "reasoning", "thinking", "thought")
-_CALLS = ("tool_calls", "toolCalls", "function_call", "invalid_tool_calls")
+THOUGHTS = ("reasoning_content", "reasoningContent", "reasoning", "thinking", "thought")
+"""Keys of what the model thought before it wrote the content."""
+CALLS = ("tool_calls", "toolCalls", "function_call", "invalid_tool_calls")
+"""Keys of the calls beside the content."""
 
 
 class Said(msgspec.Struct):
@@ -53,7 +55,7 @@ class Said(msgspec.Struct):
             broken = (call_of(one) for one in holder.get("invalid_tool_calls") or ())
             self.calls += [call for call in broken if call is not None]
             if not self.thoughts:
-                told = (holder.get(key) for key in _THOUGHTS if not self._repeats(key, holder))
+                told = (holder.get(key) for key in THOUGHTS if not self._repeats(key, holder))
                 self.thoughts += [one for one in told if isinstance(one, str) and one][:1]
 
         citations = cited(message)
@@ -73,7 +75,7 @@ class Said(msgspec.Struct):
         return bool(words) and (self.text or "").lstrip().startswith(words)
 
 
-_READ = frozenset((*_CALLS, *_THOUGHTS, "content", "parts", "value", "message", "metadata"))
+_READ = frozenset((*CALLS, *THOUGHTS, "content", "parts", "value", "message", "metadata"))
 """Keys whose calls are read, or stand where no message has any of its own."""
 
 

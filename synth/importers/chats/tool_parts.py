@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from synth.importers.conversation import text_of, tool_call
-from synth.importers.records import Object, is_object
+from synth.importers.records import Object, first_of, is_object
 
 _CALL_IDS = ("id", "call_id", "tool_call_id", "toolCallId", "tool_use_id", "toolUseId")
 _CALL_NAMES = ("name", "function", "function_name", "tool_name", "toolName")
@@ -27,18 +27,14 @@ def call_of(value: Any) -> Object | None:
     if not isinstance(value, dict):
         return None
 
-    call_id = next((value[key] for key in _CALL_IDS if isinstance(value.get(key), str)), None)
+    call_id = first_of(value, _CALL_IDS, str)
     for key in ("function", "custom", "functionCall", "tool_call", "toolUse"):
         if isinstance(value.get(key), dict):
             inner = call_of(value[key])
             return inner and inner | {"id": call_id or inner["id"]}
 
-    name = next((value[key] for key in _CALL_NAMES if isinstance(value.get(key), str)), None)
-    if name is None:
-        return None
-
-    arguments = next((value[key] for key in _ARGUMENTS if value.get(key) is not None), None)
-    return tool_call(call_id, name, arguments)
+    name = first_of(value, _CALL_NAMES, str)
+    return None if name is None else tool_call(call_id, name, first_of(value, _ARGUMENTS))
 
 
 def as_text(value: Any) -> str:
@@ -72,7 +68,7 @@ def text_within(part: Any) -> str | None:
     """The text of a part of text; None where it has none."""
     if not isinstance(part, dict):
         return None
-    held = next((part[key] for key in ("text", "content", "value") if part.get(key)), None)
+    held: Any = part.get("text") or part.get("content") or part.get("value") or None
     if isinstance(held, dict):  # the Assistants API: {"value": ..., "annotations": [...]}
         held = held.get("value")
     return held if isinstance(held, str) else "" if held is None else None
@@ -86,7 +82,7 @@ def text_in(value: Any) -> str | None:
 def given_in(part: Object) -> Any:
     """What stands in the answer of a tool, under whichever key."""
     keys = ("content", "response", "result", "output", "value", "text")
-    given: Any = next((part[key] for key in keys if part.get(key) is not None), None)
+    given: Any = first_of(part, keys)
     if is_object(given, "type", "value"):  # of the Vercel AI SDK: {"type": "json", "value": ...}
         given = given["value"]
     return given
@@ -95,7 +91,7 @@ def given_in(part: Object) -> Any:
 def answer_in(message: Object, content: Any) -> ToolAnswer:
     """The answer that a message or a part holds; `content` is what the tool gave back."""
     content = given_in(message) if content is None else content
-    call_id = next((message[key] for key in _CALL_IDS[1:] if text_in(message.get(key))), None)
+    call_id = next(filter(None, (text_in(message.get(key)) for key in _CALL_IDS[1:])), None)
     flags = (message.get(key) for key in ("error", "is_error", "isError"))
     failed = any(bool(flag) for flag in flags) or message.get("status") == "error"
     name = text_in(message.get("name") or message.get("tool_name") or message.get("toolName"))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from synth.importers.actions.markup import json_or_python
-from synth.importers.records import Object, is_object
+from synth.importers.records import Object, first_of, is_object
 
 _TAGGED = re.compile(r"<tools>(?P<tools>.*?)</tools>", re.DOTALL)
 _PARAMETERS = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema", "args_schema")
@@ -66,7 +66,7 @@ def _schema(tool: Object) -> Iterator[Object]:
     if isinstance(tool.get("function"), dict):
         yield tool if "type" in tool else {"type": "function", **tool}
     elif isinstance(tool.get("name"), str):
-        parameters = next((tool[key] for key in _PARAMETERS if tool.get(key) is not None), None)
+        parameters = first_of(tool, _PARAMETERS)
         if isinstance(parameters, dict) and set(parameters) == {"json"}:
             parameters = parameters["json"]
         if parameters is None and tool.get("type") not in (None, "function", "custom"):

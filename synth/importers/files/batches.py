@@ -9,9 +9,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from synth.importers.batch_lines import body_of, is_answer, is_request, sides_of
-from synth.importers.files.decompression import DAMAGE, unpacked
+from synth.importers.files.decompression import DAMAGE
 from synth.importers.files.folders import files
-from synth.importers.files.json_records import records
+from synth.importers.files.json_records import records_in
 from synth.importers.records import (
     UNEXPECTED,
     ImportSettings,
@@ -65,11 +65,8 @@ class BatchRequests:
 
     def _requests(self, path: Path, name: str) -> Iterator[Object]:
         """The requests of one file; none where its first record is no request."""
-        file = unpacked(path, name, frozenset())
-        if isinstance(file, Rejection):
-            return
         try:
-            for record in records(file, self._settings):
+            for record in records_in(path, name, self._settings):
                 if isinstance(record, Rejection):
                     continue
                 if not is_request(record.value):

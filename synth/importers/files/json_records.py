@@ -9,8 +9,9 @@ import codecs
 import io
 from collections.abc import Iterator
 from itertools import count
+from pathlib import Path
 
-from synth.importers.files.decompression import Unpacked
+from synth.importers.files.decompression import Unpacked, unpacked
 from synth.importers.files.json_value import record_at, value_at, why
 from synth.importers.files.json_window import CHUNK, DECODER, SPACE, JsonWindow
 from synth.importers.files.tables import rows, table_kind
@@ -20,6 +21,17 @@ from synth.importers.records import WHOLE, ImportSettings, Record, Rejection, is
 _LINES_TRIED = 20
 """Lines that are looked at to tell one record per line from a document."""
 _UTF16_32 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
+
+
+def records_in(
+    path: Path, name: str, settings: ImportSettings, *, loose: bool = False
+) -> Iterator[Record | Rejection]:
+    """The records of the file at a path, or why it cannot be read."""
+    file = unpacked(path, name, frozenset())
+    if isinstance(file, Rejection):
+        yield file
+    else:
+        yield from records(file, settings, loose=loose)
 
 
 def records(

@@ -17,9 +17,11 @@ from synth.importers.records import (
     Records,
     Rejection,
     each,
+    first_inside,
     inside,
     is_object,
 )
+from synth.importers.traces.chains import beginnings
 from synth.schemas import content_hash
 
 _MESSAGES = ("values.messages", "values.channel_values.messages", "channel_values.messages")
@@ -48,7 +50,7 @@ def _states(records: Records, settings: ImportSettings) -> Iterator[Entry]:
             if "values" not in record.value:
                 yield record.rejected("bad_record", "a state without messages")
             continue
-        kept.append((record, _beginnings(_thread(record.value), messages)))
+        kept.append((record, beginnings(messages, content_hash([_thread(record.value)]))))
 
     grown = {one for _, hashes in kept for one in hashes[:-1]}
     ends: set[str] = set()
@@ -61,16 +63,8 @@ def _states(records: Records, settings: ImportSettings) -> Iterator[Entry]:
         yield from each([part], partial(chats, settings=settings, name="langgraph"))
 
 
-def _beginnings(thread: str, messages: list[Any]) -> list[str]:
-    """A hash of each beginning of a thread's messages."""
-    found = [content_hash([thread])]
-    for message in messages:
-        found.append(content_hash([found[-1], message]))
-    return found
-
-
 def _thread(value: Any) -> str:
-    return next((str(one) for path in _THREADS if (one := inside(value, path))), "")
+    return str(first_inside(value, _THREADS) or "")
 
 
 FORMAT = Format(recognises, lambda records, settings: in_order(_states(records, settings)))

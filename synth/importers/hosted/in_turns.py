@@ -4,14 +4,13 @@ was given the result, and went on; or its context was compacted, and it went on 
 
 from typing import Any
 
+from synth.importers.chats.said import CALLS, THOUGHTS
 from synth.importers.contexts.compaction import ALL, COMPACTION, begun_by
 from synth.importers.hosted.parts import is_result
 from synth.importers.records import Object
 
 _HELD = ("content", "parts")
-_FIRST = ("reasoning_content", "reasoningContent", "reasoning", "thinking", "thought")
-"""What stands beside the content before it was written."""
-_LAST = ("tool_calls", "toolCalls", "function_call", "invalid_tool_calls", "additional_kwargs")
+_LAST = (*CALLS, "additional_kwargs")
 """What the model gave last."""
 
 
@@ -43,7 +42,6 @@ def _piece(message: Object, key: str, pieces: list[list[Any]], at: int) -> Objec
     if summary is not None:
         return {"role": "environment", "content": summary, COMPACTION: ALL}
 
-    is_first = at == 0
-    dropped = (*(() if is_first else _FIRST), *(() if at == len(pieces) - 1 else _LAST))
+    dropped = (*(() if at == 0 else THOUGHTS), *(() if at == len(pieces) - 1 else _LAST))
     kept = {name: one for name, one in message.items() if name not in dropped}
     return kept | {key: pieces[at]}

@@ -6,7 +6,7 @@ from typing import Any
 
 from synth.importers.conversation import UNREAD_MASK, ConversationBuilder, tool_call
 from synth.importers.hosted.shown import note_of, shown
-from synth.importers.records import Object, inside
+from synth.importers.records import Object, first_inside, inside
 from synth.schemas import PROVIDER_MASK
 
 BESIDE = "stands beside the answer"
@@ -23,11 +23,11 @@ def searched(holder: Any) -> list[Object]:
     where it rests on none.
     """
     chat = ConversationBuilder()
-    grounding, context = _first(holder, _GROUNDING), _first(holder, _CONTEXT)
-    queries, chunks = _first(grounding, _QUERIES), _first(grounding, _CHUNKS)
+    grounding = first_inside(holder, _GROUNDING)
+    queries, chunks = first_inside(grounding, _QUERIES), first_inside(grounding, _CHUNKS)
     if queries or chunks:
         _add(chat, "google_search", {"queries": queries or []}, chunks, "grounding")
-    pages = _first(context, _PAGES)
+    pages = first_inside(first_inside(holder, _CONTEXT), _PAGES)
     if pages:
         _add(chat, "url_context", {}, pages, "url_context")
 
@@ -37,10 +37,6 @@ def searched(holder: Any) -> list[Object]:
 def _add(chat: ConversationBuilder, name: str, asked: Object, told: Any, kind: str) -> None:
     chat.answer(calls=[tool_call(None, name, asked)], mask=PROVIDER_MASK)
     chat.result("\n".join([*([shown(told)] if told else ()), note_of(kind)]), name=name)
-
-
-def _first(holder: Any, keys: tuple[str, ...]) -> Any:
-    return next((found for key in keys if (found := inside(holder, key))), None)
 
 
 def executed(message: Any) -> list[Object]:

@@ -5,15 +5,28 @@
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from synth.importers.chats.columns import parsed
 from synth.importers.identity.sketch import runs
+from synth.importers.records import Object
 
 LEAST = 0.6
 """Share of a sketch from which a text holds the text that was sketched."""
+
+_TASKS = (
+    "task",
+    "task_description",
+    "instruction",
+    "user_scenario",
+    "scenario",
+    "question",
+    "info",
+)
+"""Keys under which a record may hold its task."""
 
 
 class KnownText(NamedTuple):
@@ -61,3 +74,18 @@ def benchmark_of(text: str, kind: str, family: str = "") -> str | None:
     if not best:
         return None
     return max(best, key=lambda name: (name.startswith(f"{family}/"), best[name], name))
+
+
+def benchmark_beside(record: Object) -> str | None:
+    """The benchmark one of whose tasks a record holds; None where it holds none."""
+    held = "\n".join(line for key in _TASKS for line in _texts(parsed(record.get(key))))
+    return benchmark_of(held, "task")
+
+
+def _texts(held: Any) -> Iterator[str]:
+    """All texts of a JSON value."""
+    if isinstance(held, str):
+        yield held
+    elif isinstance(held, dict | list):
+        for one in held.values() if isinstance(held, dict) else held:
+            yield from _texts(one)

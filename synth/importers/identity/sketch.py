@@ -3,7 +3,6 @@ was shortened, laid out otherwise or put into a longer one (bottom-k sketches, B
 """
 
 import re
-from collections.abc import Iterable
 from functools import lru_cache
 from hashlib import blake2b
 
@@ -25,9 +24,3 @@ def runs(text: str) -> frozenset[str]:
 def sketch(text: str) -> tuple[str, ...]:
     """The smallest hashes of a text's runs, sorted."""
     return tuple(sorted(runs(text))[:KEPT])
-
-
-def held(kept: Iterable[str], text: str) -> float:
-    """The share of a sketch's hashes that a text holds, from 0 to 1."""
-    listed = list(kept)
-    return sum(one in runs(text) for one in listed) / len(listed) if listed else 0.0

@@ -8,7 +8,8 @@ from synth.importers.records import Object, inside
 
 COPIED = "copied"
 """Key of an answer that was given in a context before this one."""
-_ANSWER = "output.choices.0.message"
+ANSWER = "output.choices.0.message"
+"""Where the event of a call has its answer."""
 
 
 def seen_contexts(
@@ -33,14 +34,14 @@ def seen_contexts(
     found = []
     for calls in told:
         last = calls[-1]
-        shown = [*sent(last), inside(last, _ANSWER, dict)]
+        shown = [*sent(last), inside(last, ANSWER, dict)]
         found.append([*(_marked(one, before) for one in shown), *_behind(messages, last, told)])
         before |= {_answer_id(one) for one in calls}
     return found
 
 
 def _answer_id(event: Object) -> str:
-    return str(inside(event, f"{_ANSWER}.id") or "")
+    return str(inside(event, f"{ANSWER}.id") or "")
 
 
 def _marked(message: Object, before: set[str]) -> Object:

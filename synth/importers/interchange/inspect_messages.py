@@ -20,13 +20,12 @@ from synth.importers.conversation import (
 )
 from synth.importers.hosted.parts import is_connector
 from synth.importers.hosted.shown import PAGES, note_of, shown
-from synth.importers.interchange.inspect_contexts import COPIED, seen_contexts
+from synth.importers.interchange.inspect_contexts import ANSWER, COPIED, seen_contexts
 from synth.importers.records import Object, inside, is_object
 from synth.schemas import PROVIDER_MASK, Conversation, SampledBy, ToolSchema
 
 _ATTACHMENTS = ("attachment://", "tc://")  # the second is what older logs write
 COUNTS = ("input_tokens", "output_tokens", "input_tokens_cache_read")
-_ANSWER = "output.choices.0.message"
 _TOOL = ("name", "description", "parameters")
 DATASET_MASK = "dataset_input"
 """Mask of assistant messages that came with the sample's input: the model did not write them."""
@@ -65,11 +64,11 @@ def recorded(
     from_events = 0
 
     if not messages and calls:
-        messages = [*_input(calls[-1], pooled), inside(calls[-1], _ANSWER)]
+        messages = [*_input(calls[-1], pooled), inside(calls[-1], ANSWER)]
         from_events = len(messages)
 
     # the events of a call and its answer in the conversation have the id of the message in common
-    by_answer = {str(inside(call, f"{_ANSWER}.id") or None): call for call in calls}
+    by_answer = {str(inside(call, f"{ANSWER}.id") or None): call for call in calls}
 
     chat = ConversationBuilder()
     shown: dict[str, ToolSchema] = {}
@@ -97,7 +96,7 @@ def contexts(messages: list[Object], events: list[Object], pooled: Object) -> li
 def _is_answered(event: Object) -> bool:
     """Whether an event is a call of the agent's own model that was answered."""
     is_own = event.get("event") == "model" and event.get("role") is None
-    return is_own and not event.get("pending") and is_object(inside(event, _ANSWER))
+    return is_own and not event.get("pending") and is_object(inside(event, ANSWER))
 
 
 def _input(call: Object, pooled: Object) -> list[Object]:

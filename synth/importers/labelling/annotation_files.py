@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from synth.importers.files.decompression import unpacked
 from synth.importers.files.folders import files
-from synth.importers.files.json_records import records
+from synth.importers.files.json_records import records_in
 from synth.importers.labelling.annotations import are_annotations
 from synth.importers.records import ImportSettings, Record, Rejection
 
@@ -27,9 +26,7 @@ def annotation_files(sources: Sequence[Path]) -> Iterator[Path]:
         for found in files(source) if source.exists() else ():
             if isinstance(found, Rejection) or not found[0].is_file() or not _looks(found[0]):
                 continue
-            file = unpacked(found[0], found[1], frozenset())
-            first = () if isinstance(file, Rejection) else records(file, ImportSettings())
-            record = next(iter(first), None)
+            record = next(records_in(*found, ImportSettings()), None)
             if isinstance(record, Record) and are_annotations(record.value):
                 yield found[0]
 

@@ -55,7 +55,6 @@ class Matches(msgspec.Struct):
     rows: dict[str, LabelRow] = {}
     unmatched: list[Unmatched] = []
     labels: int = 0
-    conflicts: int = 0
 
     def notes(self) -> Iterator[str]:
         """Which column the verdicts were taken from, where its name may be that of anything."""
@@ -126,7 +125,6 @@ def _settle(
         why = "no label names it"
         if rows:
             why = f"{len(rows)} labels contradict each other"
-            found.conflicts += 1
         names = one.names[2:] or one.tails[:1]
         found.unmatched.append(Unmatched("trajectory", one.path, one.locator, names, why))
 

@@ -15,6 +15,7 @@ from synth.importers.records import (
     inside,
     is_object,
 )
+from synth.importers.registry import importer
 from synth.importers.verdicts import is_verdict_word, verdict
 
 _LISTS = ("results", "rows", "data", "labels", "annotations", "trials", "trial_results")
@@ -27,7 +28,7 @@ def label_rows(record: Record, settings: ImportSettings) -> Iterator[LabelRow | 
         yield annotation(record)
     elif _is_swe_run(value):
         yield from _swe_run(record)
-    elif _is_swe_instances(value):
+    elif is_swe_instances(value):
         for name, one in value.items():
             yield _verdict(record.part(name, one), name, one.get("resolved"))
     elif is_object(value, "verifier_result"):
@@ -91,7 +92,8 @@ def _instance(name: str) -> Iterator[str]:
         yield f"{found[1]}__{found[2]}-{found[3]}"
 
 
-def _is_swe_instances(value: Any) -> bool:
+def is_swe_instances(value: Any) -> bool:
+    """Whether a record has for each instance of SWE-bench what came of it."""
     return (
         isinstance(value, dict)
         and bool(value)
@@ -137,15 +139,11 @@ def _job(record: Record) -> Iterator[LabelRow]:
 
 def _tau(value: Any) -> str | None:
     """The importer that reads a result of tau, where it is one."""
-    from synth.importers.registry import importer
-
     return next((name for name in ("tau2", "tau_bench") if importer(name).recognises(value)), None)
 
 
 def _tau_rows(record: Record, name: str, settings: ImportSettings) -> Iterator[LabelRow]:
     """Verdicts of a result of tau: by task and trial, as the file numbers them."""
-    from synth.importers.registry import importer
-
     for one in importer(name).read([record], settings):
         if not isinstance(one, Imported):
             continue

@@ -1,14 +1,21 @@
 """What a file of labels says of one trajectory."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from synth.importers.chats.columns import parsed
 from synth.importers.chats.words import NAMES, VERDICTS
-from synth.importers.records import ImportedLabel, ImportSettings, Object, Record, is_object
+from synth.importers.records import (
+    ImportedLabel,
+    ImportSettings,
+    Object,
+    Record,
+    first_of,
+    is_object,
+)
 from synth.importers.verdicts import verdict
 
 KEYS = (*NAMES, "key", "trajectory", "traj", "episode", "filename", "file_name")
@@ -54,9 +61,10 @@ class LabelRow(msgspec.Struct, kw_only=True):
     about: Object = {}
 
     @property
-    def says(self) -> tuple[Any, ...]:
-        """What it claims, whatever it calls the trajectory."""
-        return (self.success, self.reward, self.split, self.steps, self.no_verdict, self.marks)
+    def is_of_steps(self) -> bool:
+        """Whether it labels steps, and says nothing of the whole."""
+        of_whole = (self.success, self.reward, self.split)
+        return bool(self.steps) and of_whole == (None, None, None)
 
 
 def generic(record: Record, settings: ImportSettings, named_by: tuple[str, ...] = ()) -> LabelRow:
@@ -91,7 +99,7 @@ def generic(record: Record, settings: ImportSettings, named_by: tuple[str, ...] 
     told = _judge(row, value, settings)
     row.reward = _reward(value)
     row.split = value["split"] if isinstance(value.get("split"), str) and value["split"] else None
-    row.steps = tuple(steps(next((value[key] for key in _STEPS if value.get(key)), None)))
+    row.steps = tuple(steps(next(filter(None, map(value.get, _STEPS)), None)))
     if not told and row.reward is None and row.split is None and not row.steps:
         raise ValueError("a label says nothing: no success, reward, split or steps")
     return row
@@ -139,9 +147,9 @@ def _whole(value: Any) -> int | None:
     return int(value) if isinstance(value, str) and re.fullmatch(r"\d+", value) else None
 
 
-def _reward(value: Mapping[str, Any]) -> float | None:
+def _reward(value: Object) -> float | None:
     """The reward: a number, or the one of several that is called so."""
-    held = next((value[key] for key in _REWARD if value.get(key) is not None), None)
+    held = first_of(value, _REWARD)
     if isinstance(held, dict):
         held = held.get("reward", next(iter(held.values())) if len(held) == 1 else None)
     if held is None or held == "":
@@ -154,16 +162,21 @@ def _reward(value: Mapping[str, Any]) -> float | None:
         raise ValueError(f"reward {str(held)[:40]!r} is no number") from error
 
 
-def _own_step(value: Mapping[str, Any]) -> Step | None:
+def _own_step(value: Object) -> Step | None:
     """The step that a row of its own labels, where it is one of a turn."""
-    key = next((key for key in _STEP if _whole(value.get(key)) is not None), None)
+    key = _turn_key(value)
     if key is None or any(name in value for name in _STEPS):
         return None
     return _step(value, key)
 
 
-def _step(value: Mapping[str, Any], key: str) -> Step:
-    held = next((value[name] for name in _VALUE if value.get(name) is not None), None)
+def _turn_key(value: Object) -> str | None:
+    """The key under which a label says which turn it is of."""
+    return next((key for key in _STEP if _whole(value.get(key)) is not None), None)
+
+
+def _step(value: Object, key: str) -> Step:
+    held = first_of(value, _VALUE)
     metric = value.get("metric")
     about = {name: value[name] for name in ("reason", "comment", "category") if value.get(name)}
     return Step(
@@ -192,7 +205,7 @@ def steps(value: Any) -> Iterator[Step]:
             if one is not None:
                 yield Step(place, _number(one))
             continue
-        key = next((key for key in _STEP if _whole(one.get(key)) is not None), None)
+        key = _turn_key(one)
         yield _step(one, key) if key is not None else _step({"turn": place} | one, "turn")
 
 

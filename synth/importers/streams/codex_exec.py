@@ -1,26 +1,24 @@
 """The stream of `codex exec --json`: `thread.started`, items that start and complete, turns."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
+
+from msgspec.structs import replace
 
 from synth.importers.attempt import OPEN_END, End, count_labels, end_of, entry
 from synth.importers.chats.words import ENDS
 from synth.importers.conversation import ConversationBuilder, joined, tool_call
 from synth.importers.hosted.shown import PAGES, note_of
 from synth.importers.records import (
-    UNEXPECTED,
     Entry,
     Format,
-    ImportSettings,
     Object,
     Record,
-    Records,
-    Rejection,
-    explained,
+    each,
+    in_runs,
     inside,
     is_object,
-    joined_record,
 )
 from synth.importers.traces.model_call import used
 from synth.schemas import PROVIDER_MASK
@@ -105,40 +103,25 @@ def _count(chat: ConversationBuilder, event: Any) -> None:
         chat.notes[-1]["usage"] = usage
 
 
-def _streams(records: Records, settings: ImportSettings) -> Iterator[Entry]:
-    lines: list[Record] = []
-    for record in records:
-        if isinstance(record, Rejection):
-            yield record
-            continue
-        if is_object(record.value, type=str) and record.value["type"] == "thread.started" and lines:
-            yield _stream(lines)
-            lines = []
-        lines.append(record)
-
-    if lines:
-        yield _stream(lines)
+def _begins(value: Any) -> bool:
+    return bool(inside(value, "type") == "thread.started")
 
 
-def _stream(lines: list[Record]) -> Entry:
+def _stream(record: Record) -> Entry:
     """The trajectory of one thread; the stream does not hold what was asked."""
-    whole = joined_record(lines, lines[0].locator, {})
-    try:
-        chat = ConversationBuilder()
-        end = add_stream(chat, [line.value for line in lines])
-        conversation = chat.conversation()
-        thread = inside(lines[0].value, "thread_id", str)
-        return entry(
-            whole,
-            "codex_exec",
-            conversation,
-            end=end,
-            fault_detail="the turn failed",
-            marks=count_labels(conversation),
-            names=(thread,) if thread else (),
-        )
-    except (ValueError, *UNEXPECTED) as error:
-        return whole.rejected("bad_record", explained(error))
+    chat = ConversationBuilder()
+    end = add_stream(chat, record.value)
+    conversation = chat.conversation()
+    thread = inside(record.value, "0.thread_id", str)
+    return entry(
+        replace(record, value={}),
+        "codex_exec",
+        conversation,
+        end=end,
+        fault_detail="the turn failed",
+        marks=count_labels(conversation),
+        names=(thread,) if thread else (),
+    )
 
 
-FORMAT = Format(recognises, _streams)
+FORMAT = Format(recognises, lambda records, settings: each(in_runs(records, _begins), _stream))

@@ -15,8 +15,6 @@ class EventFacts(msgspec.Struct):
 
     state: str | None = None
     model: str | None = None
-    session: str | None = None
-    image: str | None = None
     tools: list[Object] = []
     before: list[list[Object]] = []
     """The messages of each context before the last one."""

@@ -15,14 +15,14 @@ from synth.importers.chats.words import ENDS
 from synth.importers.contexts.compaction import CONTINUED, in_places
 from synth.importers.conversation import COPIED_MASK, ConversationBuilder
 from synth.importers.records import (
-    UNEXPECTED,
     Entry,
     Format,
     Object,
     Record,
     Records,
     Rejection,
-    explained,
+    each,
+    first_of,
     inside,
     joined_record,
 )
@@ -36,7 +36,7 @@ def recognises(value: Any) -> bool:
     if isinstance(value, list):
         return any(recognised(one) for one in value[:5])
     if isinstance(value, dict):
-        held = next((value[key] for key in _HISTORIES if isinstance(value.get(key), list)), None)
+        held = first_of(value, _HISTORIES, list)
         if held:
             return any(recognised(one) for one in _flat(held)[:5])
     return recognised(value)
@@ -57,11 +57,11 @@ def _runs(records: Records) -> Iterator[Entry]:
                 continue
             lines.append(record)
         else:
-            yield from _run(record)
+            yield from each([record], _run)
 
     if lines:
         whole = joined_record(lines, lines[0].locator, [line.value for line in lines])
-        yield from _run(whole)
+        yield from each([whole], _run)
 
 
 FORMAT = Format(recognises, lambda records, settings: in_order(_runs(records)))
@@ -76,21 +76,18 @@ def _flat(events: list[Any]) -> list[Any]:
 def _run(record: Record) -> list[Entry]:
     value = record.value
     about: Object = value if isinstance(value, dict) else {}
-    events = next((about[key] for key in _HISTORIES if isinstance(about.get(key), list)), value)
+    events = first_of(about, _HISTORIES, list)
 
-    try:
-        chat = ConversationBuilder()
-        told = read_events(chat, _flat(events))
-        parts = [one for one in (*told.before, chat.messages) if _says_more(one)] or [[]]
-        held = list(in_places(record, parts))
-        found = [_context(one, about, told, is_last=one is held[-1]) for one in held]
-        for at, messages in enumerate(told.beside):
-            # what names the run, for verdicts that lie elsewhere, does not name it
-            part = replace(record, locator=f"{record.locator}/delegates/{at}", value=None)
-            found.append(_delegate(part, messages, told))
-        return found
-    except (ValueError, *UNEXPECTED) as error:
-        return [record.rejected("bad_record", explained(error))]
+    chat = ConversationBuilder()
+    told = read_events(chat, _flat(value if events is None else events))
+    parts = [one for one in (*told.before, chat.messages) if _says_more(one)] or [[]]
+    held = list(in_places(record, parts))
+    found = [_context(one, about, told, is_last=one is held[-1]) for one in held]
+    for at, messages in enumerate(told.beside):
+        # what names the run, for verdicts that lie elsewhere, does not name it
+        part = replace(record, locator=f"{record.locator}/delegates/{at}", value=None)
+        found.append(_delegate(part, messages, told))
+    return found
 
 
 def _says_more(messages: list[Object]) -> bool:
@@ -115,14 +112,14 @@ def _context(
         conversation,
         env=f"openhands/{CONTINUED}" if continued else None,
         goal=_goal(about),
-        benchmark=swe_benchmark(instance, told.image, conversation.turns) if instance else None,
+        benchmark=swe_benchmark(instance, None, conversation.turns) if instance else None,
         passed=_resolved(about),
         end=_end(told.state, about.get("error")) if is_last else OPEN_END,
         fault_detail=str(told.state or inside(about, "error") or ""),
         model=told.model or inside(about, "metadata.llm_config.model", str),
         tools=tuple(told.tools),
         marks=count_labels(conversation),
-        names=tuple(filter(None, (instance, told.session))),
+        names=(instance,) if instance else (),
     )
 
 

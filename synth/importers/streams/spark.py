@@ -8,6 +8,7 @@ index rows `pdi`: what the filter `pdi` reads.
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -17,7 +18,6 @@ from synth.importers.attempt import OPEN_END, count_labels, entry
 from synth.importers.chats.dialogue import dialogue
 from synth.importers.conversation import ConversationBuilder
 from synth.importers.records import (
-    UNEXPECTED,
     Entry,
     Format,
     Imported,
@@ -27,9 +27,10 @@ from synth.importers.records import (
     Record,
     Records,
     Rejection,
-    explained,
+    each,
     inside,
     is_object,
+    number_in,
 )
 from synth.importers.streams.codex_exec import add_stream
 from synth.importers.streams.codex_exec import recognises as is_codex
@@ -74,13 +75,8 @@ FORMAT = Format(recognises, _attempts)
 def _task(rows: list[Record], settings: ImportSettings) -> Iterator[Entry]:
     """The attempts at one task, in their order, each the child of the one before."""
     about, chain = _About(rows), list[Imported]()
-    for row in rows:
-        if row.value.get("type") != "execution_result":
-            continue
-        try:
-            found = _attempt(row, about, settings)
-        except (ValueError, *UNEXPECTED) as error:
-            found = row.rejected("bad_record", explained(error))
+    attempts = [row for row in rows if row.value.get("type") == "execution_result"]
+    for found in each(attempts, partial(_attempt, about=about, settings=settings)):
         if not isinstance(found, Imported):
             yield found
             continue
@@ -90,7 +86,7 @@ def _task(rows: list[Record], settings: ImportSettings) -> Iterator[Entry]:
             found = replace(found, trajectory=trajectory)
         chain.append(found)
 
-    if not any(row.value.get("type") == "execution_result" for row in rows):
+    if not attempts:
         yield rows[0].rejected("no_calls", "a task without an attempt: no row execution_result")
     first = chain[0].trajectory.trajectory_id if chain else ""
     for one, after in zip(chain, [*chain[1:], None], strict=True):
@@ -117,8 +113,7 @@ class _About:
         if told is not None or snapshot is not None:
             held = {name: (snapshot or {}).get(name) for name in (*_PDI, *_TOLD)}
             value = held["weighted_pdi"]
-            number_of = float(value) if isinstance(value, int | float) else None
-            yield ImportedLabel("pdi", number_of, None, {"key": self.key, **held})
+            yield ImportedLabel("pdi", number_in(value), None, {"key": self.key, **held})
 
     def _reflection(
         self, one: Imported, after: Imported | None, told: Object, first: str

@@ -2,23 +2,14 @@
 request with its response's keys beside it, or the API's own stored objects.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 from synth.importers.chats.columns import names_of
-from synth.importers.records import (
-    Entry,
-    Format,
-    ImportSettings,
-    Object,
-    Record,
-    Records,
-    Rejection,
-    inside,
-)
+from synth.importers.records import Object, Record, inside
 from synth.importers.traces.bodies import has_no_answer, missing, request_and_response
-from synth.importers.traces.calls import conversations
+from synth.importers.traces.calls import Told, by_call
 from synth.importers.traces.model_call import ModelCall
 from synth.importers.traces.sides import about, given, held_items, sent, with_usage
 
@@ -49,7 +40,7 @@ class _LogReader:
     def __init__(self) -> None:
         self.after: dict[str, list[Object]] = {}
 
-    def calls(self, record: Record) -> Iterator[ModelCall | Rejection]:
+    def calls(self, record: Record) -> Iterator[Told]:
         """One call, or as many as the response has answers."""
         value = record.value
         sides = request_and_response(value)
@@ -126,12 +117,5 @@ def _session(value: Object, request: Object, key: str) -> str | None:
     return None
 
 
-def _read(name: str) -> Callable[[Records, ImportSettings], Iterator[Entry]]:
-    def read(records: Records, settings: ImportSettings) -> Iterator[Entry]:
-        return conversations(name, _LogReader().calls, records, settings)
-
-    return read
-
-
-RESPONSES = Format(_is_responses, _read("openai_responses"))
-LOGS = Format(_is_any, _read("api_logs"))
+RESPONSES = by_call("openai_responses", _is_responses, lambda: _LogReader().calls)
+LOGS = by_call("api_logs", _is_any, lambda: _LogReader().calls)

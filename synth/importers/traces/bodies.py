@@ -8,7 +8,7 @@ from typing import Any
 from synth.importers.agents.response_items import are_items
 from synth.importers.chats.columns import chat_of, is_chat, opened, parsed
 from synth.importers.chats.envelopes import speaker_of
-from synth.importers.records import UNEXPECTED, Object, inside, is_object
+from synth.importers.records import UNEXPECTED, Object, first_inside, first_of, inside, is_object
 from synth.importers.traces.chunks import assembled
 
 _REQUESTS = (
@@ -32,10 +32,10 @@ def request_and_response(value: Any) -> tuple[Object, Object] | None:
     if not isinstance(value, dict):
         return None
 
-    request = answers_of(next((value[key] for key in _REQUESTS if _asks(value.get(key))), None))
+    request = answers_of(next(filter(_asks, map(value.get, _REQUESTS)), None))
     if not _asks(request):
         request = value if _asks(value) else None
-    told = answers_of(next((value[key] for key in _RESPONSES if value.get(key)), None))
+    told = answers_of(next(filter(None, map(value.get, _RESPONSES)), None))
     response = told if is_answered(told) else _plain_answer(request, told)
     if response is None:
         response = value if is_answered(value) else None
@@ -73,9 +73,9 @@ def has_no_answer(value: Any) -> bool:
     """Whether a record holds a request, and an error or nothing in the response's place."""
     if not isinstance(value, dict):
         return False
-    asked = next((value[key] for key in _REQUESTS[:2] if _asks(value.get(key))), None)
+    asked = any(map(_asks, map(value.get, _REQUESTS[:2])))
     key = next((key for key in _RESPONSES[:2] if key in value), None)
-    return asked is not None and key is not None and (not value[key] or bool(_error(value)))
+    return asked and key is not None and (not value[key] or bool(_error(value)))
 
 
 def answers_of(value: Any) -> Any:
@@ -83,8 +83,8 @@ def answers_of(value: Any) -> Any:
     it adds up to.
     """
     value = _whole(opened(value))
-    held = (value.get(key) for key in _BODIES) if isinstance(value, dict) else ()
-    body = _whole(parsed(next((one for one in held if one is not None), None)))
+    held = first_of(value, _BODIES) if isinstance(value, dict) else None
+    body = _whole(parsed(held))
     return body if isinstance(body, dict) else value
 
 
@@ -136,7 +136,7 @@ _ERRORS = (
 
 def _error(value: Any) -> Any:
     """What a call that failed has in its answer's place."""
-    return next(filter(None, (inside(value, place) for place in _ERRORS)), None)
+    return first_inside(value, _ERRORS)
 
 
 def missing(value: Any, otherwise: str = "not a request with its response") -> str:

@@ -4,10 +4,11 @@ ones hold the others (`chains.py`).
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
+from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from synth.importers.actions.reading import read_actions
@@ -17,17 +18,18 @@ from synth.importers.conversation import ConversationBuilder, goal_of
 from synth.importers.records import (
     UNEXPECTED,
     Entry,
+    Format,
     ImportedLabel,
     ImportSettings,
     Record,
     Records,
     Rejection,
+    each,
     explained,
     joined_record,
 )
 from synth.importers.traces.chains import CallChain, chained
-from synth.importers.traces.model_call import ModelCall
-from synth.importers.traces.notes import TraceNote, TraceNotes
+from synth.importers.traces.model_call import ModelCall, TraceNote, TraceNotes
 from synth.schemas import content_hash
 
 _MOST_CALLS = 20_000
@@ -36,12 +38,21 @@ _OPEN = 2_000
 """Groups that are held open: beyond that the one that was quiet for longest is closed."""
 
 
-Read = Callable[[Record], "Iterator[ModelCall | TraceNote | Rejection]"]
+Told = ModelCall | TraceNote | Rejection
+"""What is read in a record of a log: a call, what a trace says beside its calls, or why not."""
+Read = Callable[[Record], Iterator[Told]]
 
 
-def conversations(
-    name: str, read: Read, records: Records, settings: ImportSettings
-) -> Iterator[Entry]:
+def by_call(name: str, recognises: Callable[[Any], bool], reader: Callable[[], Read]) -> Format:
+    """A format whose records hold calls of a model; each file has a `reader` of its own."""
+
+    def entries(records: Records, settings: ImportSettings) -> Iterator[Entry]:
+        return _conversations(name, reader(), records)
+
+    return Format(recognises, entries)
+
+
+def _conversations(name: str, read: Read, records: Records) -> Iterator[Entry]:
     """The conversations that the calls of a file add up to, group by group."""
     groups: OrderedDict[str, list[ModelCall]] = OrderedDict()
     first: Record | None = None
@@ -71,19 +82,17 @@ def conversations(
             groups.setdefault(group, []).append(call)
             groups.move_to_end(group)
             if len(groups[group]) >= _MOST_CALLS:
-                yield from _closed(name, groups.pop(group), settings, notes)
+                yield from _closed(name, groups.pop(group), notes)
             elif len(groups) > _OPEN:
-                yield from _closed(name, groups.popitem(last=False)[1], settings, notes)
+                yield from _closed(name, groups.popitem(last=False)[1], notes)
 
     for calls in groups.values():
-        yield from _closed(name, calls, settings, notes)
+        yield from _closed(name, calls, notes)
     if first is not None and not told:
         yield first.rejected("no_calls", "no call of a model in this record, nor in any after it")
 
 
-def _closed(
-    name: str, calls: list[ModelCall], settings: ImportSettings, notes: TraceNotes
-) -> Iterator[Entry]:
+def _closed(name: str, calls: list[ModelCall], notes: TraceNotes) -> Iterator[Entry]:
     """The conversations of one group, in the order in which they began."""
     calls = [call for call in calls if not call.whole] or calls
     if all(call.order is not None for call in calls):
@@ -92,11 +101,8 @@ def _closed(
     parts = ((call, part) for call in calls for part in answered_in(call.sent, call.given))
     chains = chained([replace(call, sent=sent, given=given) for call, (sent, given) in parts])
     for chain, inner in zip(chains, _inner(chains, calls), strict=True):
-        last = chain.calls[-1]
-        try:
-            yield _entry(name, chain, settings, notes, inner=inner)
-        except (ValueError, *UNEXPECTED) as error:
-            yield last.record.rejected("bad_record", explained(error))
+        read = partial(_entry, name=name, chain=chain, notes=notes, inner=inner)
+        yield from each([chain.calls[-1].record], read)
 
 
 def _inner(chains: Sequence[CallChain], calls: Sequence[ModelCall]) -> list[bool]:
@@ -121,11 +127,9 @@ def _moment(order: str) -> str:
     return order.zfill(24) if order.isdigit() else order.removesuffix("Z")
 
 
-def _entry(
-    name: str, chain: CallChain, settings: ImportSettings, notes: TraceNotes, *, inner: bool
-) -> Entry:
-    """The trajectory of a chain; a group's own verdict is that of its last call that has one, and
-    none of an `inner` conversation's.
+def _entry(record: Record, *, name: str, chain: CallChain, notes: TraceNotes, inner: bool) -> Entry:
+    """The trajectory of a chain, of whose last call the record is; a score of the whole is none of
+    an `inner` conversation.
     """
     calls, last = chain.calls, chain.calls[-1]
     builder = ConversationBuilder.of(chain.messages)
@@ -136,25 +140,20 @@ def _entry(
     unseen = sum(one["role"] == "assistant" and id(one) not in given for one in builder.messages)
     conversation = builder.conversation()
     prompt = conversation.system_prompt or ""
-    record = last.record if len(calls) == 1 else _together(calls)
-    reward = next((one.reward for one in reversed(calls) if one.reward is not None), None)
-    passed = next((one.passed for one in reversed(calls) if one.passed is not None), None)
     called = tuple(dict.fromkeys(name for call in calls for name in call.names))
     noted, named = notes.of(called)
     marks: list[ImportedLabel] = []
     for mark in (mark for call in (*calls, None) for mark in (call.marks if call else noted)):
-        mark = msgspec.structs.replace(mark, score=None) if inner else mark
+        mark = replace(mark, score=None) if inner else mark
         marks += [] if mark in marks else [mark]  # each call of a trace repeats the trace's
 
     return entry(
-        record,
+        record if len(calls) == 1 else _together(calls),
         name,
         conversation,
         env=f"{name}/{CONTINUED}" if goes_on(chain.messages) else None,
         goal=goal_of(conversation),
         task={"env_config": {"system_prompt": content_hash(prompt)}},
-        passed=settings.passed(reward) if passed is None else passed,
-        reward=reward,
         end=last.end,
         model=next((one.model for one in reversed(calls) if one.model), None),
         sampling=last.sampling,

@@ -4,7 +4,9 @@ A call goes on with a conversation of its group (a trace, a session) whose messa
 Where it begins with none, it opens a conversation of its own: a sub-agent, a compacted context.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from typing import Any
 
 import msgspec
 
@@ -32,7 +34,7 @@ def chained(calls: Sequence[ModelCall]) -> list[CallChain]:
 
     for call in calls:
         sent = [message_key(one) for one in call.sent]
-        digests = _prefixes(sent)
+        digests = beginnings(sent)
         before = next(
             (by_end[at] for at in reversed(list(enumerate(digests))) if at in by_end), None
         )
@@ -40,13 +42,13 @@ def chained(calls: Sequence[ModelCall]) -> list[CallChain]:
             before = CallChain([], [], [])
             chains.append(before)
         else:
-            del by_end[len(before.keys), _prefixes(before.keys)[-1]]
+            del by_end[len(before.keys), beginnings(before.keys)[-1]]
 
         # what was sent is a copy of what came back: the original has its usage and thoughts
         before.messages += call.sent[len(before.keys) :] + call.given
         before.keys = sent + [message_key(one) for one in call.given if not one.get(BESIDE)]
         before.calls.append(call)
-        by_end[len(before.keys), _prefixes(before.keys)[-1]] = before
+        by_end[len(before.keys), beginnings(before.keys)[-1]] = before
 
     return chains
 
@@ -63,9 +65,7 @@ def message_key(message: Object) -> str:
     return content_hash([role, (message.get("content") or "").strip(), calls])
 
 
-def _prefixes(keys: Sequence[str]) -> list[str]:
-    """A hash of each beginning, the empty one first."""
-    found = [""]
-    for key in keys:
-        found.append(content_hash([found[-1], key]))
-    return found
+def beginnings(values: Iterable[Any], empty: str = "") -> list[str]:
+    """A hash of each beginning of a list, first that of the `empty` one."""
+    grown = accumulate(values, lambda before, one: content_hash([before, one]), initial=empty)
+    return list(grown)

@@ -24,14 +24,10 @@ def assembled(value: Any) -> Any:
     stream without its end.
     """
     chunks = _events(value) if isinstance(value, str) else value
-    if not isinstance(chunks, list) or not chunks or not all(map(_is_object, chunks)):
+    if not isinstance(chunks, list) or not chunks or not all(map(is_object, chunks)):
         return value
     read = next((read for is_one, read in _APIS if is_one(chunks)), None)
     return value if read is None else read(chunks)
-
-
-def _is_object(value: Any) -> bool:
-    return isinstance(value, dict)
 
 
 def _events(text: str) -> list[Any] | None:

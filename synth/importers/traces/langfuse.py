@@ -6,18 +6,15 @@ from typing import Any
 from synth.importers.chats.columns import opened, parsed
 from synth.importers.chats.tools import tools_of
 from synth.importers.records import (
-    Entry,
-    Format,
     ImportedLabel,
-    ImportSettings,
     Object,
     Record,
-    Records,
     Rejection,
     inside,
     is_object,
+    scored,
 )
-from synth.importers.traces.calls import conversations
+from synth.importers.traces.calls import Told, by_call
 from synth.importers.traces.model_call import ModelCall
 from synth.importers.traces.sides import given, sent, unanswered, with_usage
 
@@ -46,7 +43,7 @@ def recognises(value: Any) -> bool:
     return named and value.get("type") in _TYPES and "input" in value
 
 
-def _calls(record: Record) -> Iterator[ModelCall | Rejection]:
+def _calls(record: Record) -> Iterator[Told]:
     value = record.value
     if not isinstance(value.get("observations"), list):
         yield from _call(record, {})
@@ -71,7 +68,7 @@ def _call(record: Record, trace: Object) -> Iterator[ModelCall | Rejection]:
         return
     asked, listed = _without_tools(asked)
 
-    trace_id = next((value[key] for key in _TRACE if value.get(key)), trace.get("id"))
+    trace_id = next(filter(None, map(value.get, _TRACE)), trace.get("id"))
     session = trace.get("sessionId") or value.get("sessionId") or trace_id
     model = value.get("model") or value.get("providedModelName")
     usage = value if value.get("usageDetails") or value.get("usage") else {}
@@ -110,15 +107,9 @@ def _scores(trace: Object) -> Iterator[ImportedLabel]:
     """The scores of a trace; those of a single observation are none of the whole."""
     for one in trace.get("scores") or ():
         if is_object(one, name=str):
-            number = one.get("value")
-            held = float(number) if isinstance(number, int | float) else None
-            about = {key: one[key] for key in ("stringValue", "comment") if one.get(key)}
+            about = {key: one.get(key) for key in ("stringValue", "comment")}
             whole = one["name"] if one.get("observationId") is None else None
-            yield ImportedLabel(f"langfuse.{one['name']}", held, None, about or None, whole)
+            yield scored(f"langfuse.{one['name']}", one.get("value"), about, whole)
 
 
-def _read(records: Records, settings: ImportSettings) -> Iterator[Entry]:
-    return conversations("langfuse", _calls, records, settings)
-
-
-FORMAT = Format(recognises, _read)
+FORMAT = by_call("langfuse", recognises, lambda: _calls)

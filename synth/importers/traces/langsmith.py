@@ -6,21 +6,32 @@ from typing import Any
 from synth.importers.chats.columns import is_chat, parsed
 from synth.importers.chats.tools import tools_of
 from synth.importers.records import (
-    Entry,
-    Format,
     ImportedLabel,
-    ImportSettings,
     Object,
     Record,
-    Records,
     Rejection,
+    first_inside,
     inside,
     is_object,
 )
-from synth.importers.traces.calls import conversations
-from synth.importers.traces.model_call import ModelCall
-from synth.importers.traces.notes import TraceNote
+from synth.importers.traces.calls import Told, by_call
+from synth.importers.traces.model_call import ModelCall, TraceNote
 from synth.importers.traces.sides import given, sent, unanswered, with_usage
+
+_THREADS = ("extra.metadata.thread_id", "extra.metadata.session_id")
+_USAGES = (
+    "llm_output.token_usage",
+    "usage_metadata",
+    "generations.0.0.message.kwargs.usage_metadata",
+)
+_MODELS = (
+    "extra.metadata.ls_model_name",
+    "extra.invocation_params.model",
+    "extra.invocation_params.model_name",
+    "outputs.llm_output.model_name",
+    "outputs.model",
+    "inputs.model",
+)
 
 
 def recognises(value: Any) -> bool:
@@ -28,7 +39,7 @@ def recognises(value: Any) -> bool:
     return is_object(value, "inputs", run_type=str)
 
 
-def _calls(record: Record) -> Iterator[ModelCall | TraceNote | Rejection]:
+def _calls(record: Record) -> Iterator[Told]:
     """The model's calls in a run and below it; of a chain without any, the messages that it ends
     with.
     """
@@ -60,8 +71,7 @@ def _call(record: Record) -> Iterator[ModelCall | Rejection]:
 
     asked = parsed(value.get("inputs")) or {}
     invoked = inside(value, "extra.invocation_params", dict) or {}
-    usage = inside(outputs, "llm_output.token_usage") or inside(outputs, "usage_metadata")
-    usage = usage or inside(outputs, "generations.0.0.message.kwargs.usage_metadata")
+    usage = first_inside(outputs, _USAGES)
     yield ModelCall(
         record=record,
         sent=sent(asked),
@@ -70,7 +80,7 @@ def _call(record: Record) -> Iterator[ModelCall | Rejection]:
         tools=tools_of(
             invoked.get("tools") or invoked.get("functions") or asked.get("tools") or ()
         ),
-        model=next(_models(value, invoked), None),
+        model=first_inside(value, _MODELS, str),
         **_about(value),
     )
 
@@ -93,23 +103,10 @@ def _whole(record: Record) -> Iterator[ModelCall]:
 
 def _about(value: Object) -> Object:
     trace = value.get("trace_id") or value.get("session_id") or value.get("id")
-    thread = inside(value, "extra.metadata.thread_id") or inside(value, "extra.metadata.session_id")
+    thread = first_inside(value, _THREADS)
     group = thread or trace
     names = tuple(str(one) for one in (trace, thread, value.get("id")) if one)
     return {"group": str(group) if group else None, "names": names}
-
-
-def _models(value: Object, invoked: Object) -> Iterator[str]:
-    for one in (
-        inside(value, "extra.metadata.ls_model_name"),
-        invoked.get("model"),
-        invoked.get("model_name"),
-        inside(value, "outputs.llm_output.model_name"),
-        inside(value, "outputs.model"),
-        inside(value, "inputs.model"),
-    ):
-        if isinstance(one, str) and one:
-            yield one
 
 
 def _scores(value: Object) -> Iterator[ImportedLabel]:
@@ -122,8 +119,4 @@ def _scores(value: Object) -> Iterator[ImportedLabel]:
             yield ImportedLabel(f"langsmith.{name}", float(mean), score=score)
 
 
-def _read(records: Records, settings: ImportSettings) -> Iterator[Entry]:
-    return conversations("langsmith", _calls, records, settings)
-
-
-FORMAT = Format(recognises, _read)
+FORMAT = by_call("langsmith", recognises, lambda: _calls)

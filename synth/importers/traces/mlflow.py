@@ -6,20 +6,15 @@ from typing import Any
 from synth.importers.chats.columns import parsed
 from synth.importers.chats.tools import tools_of
 from synth.importers.records import (
-    Entry,
-    Format,
     ImportedLabel,
-    ImportSettings,
     Object,
     Record,
-    Records,
-    Rejection,
     inside,
     is_object,
+    scored,
 )
-from synth.importers.traces.calls import conversations
-from synth.importers.traces.model_call import ModelCall
-from synth.importers.traces.notes import TraceNote
+from synth.importers.traces.calls import Told, by_call
+from synth.importers.traces.model_call import ModelCall, TraceNote
 from synth.importers.traces.sides import about, given, sent, with_usage
 
 _CALLS = ("CHAT_MODEL", "LLM")
@@ -30,7 +25,7 @@ def recognises(value: Any) -> bool:
     return is_object(value, info=dict) and inside(value, "data.spans", list) is not None
 
 
-def _calls(record: Record) -> Iterator[ModelCall | TraceNote | Rejection]:
+def _calls(record: Record) -> Iterator[Told]:
     """The calls of a model among a trace's spans, and what its assessments say."""
     info: Object = record.value["info"]
     name = str(info.get("trace_id") or info.get("request_id") or record.locator)
@@ -66,20 +61,12 @@ def _scores(info: Object) -> Iterator[ImportedLabel]:
         if not is_object(one, assessment_name=str, feedback=dict) or one.get("valid") is False:
             continue
         value, name = one["feedback"].get("value"), one["assessment_name"]
-        number = float(value) if isinstance(value, int | float) else None
-        comment = one.get("rationale")
-        told = {
+        about = {
             "label": value if isinstance(value, str) else None,
-            "comment": comment,
+            "comment": one.get("rationale"),
             "annotator": inside(one, "source.source_type", str),
         }
-        kept = {key: said for key, said in told.items() if said}
-        whole = None if one.get("span_id") else name
-        yield ImportedLabel(f"mlflow.{name}", number, None, kept or None, whole)
+        yield scored(f"mlflow.{name}", value, about, None if one.get("span_id") else name)
 
 
-def _read(records: Records, settings: ImportSettings) -> Iterator[Entry]:
-    return conversations("mlflow", _calls, records, settings)
-
-
-FORMAT = Format(recognises, _read)
+FORMAT = by_call("mlflow", recognises, lambda: _calls)

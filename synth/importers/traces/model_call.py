@@ -1,5 +1,8 @@
-"""One call of a model, as a log of calls or a trace holds it, and the tokens that it used."""
+"""One call of a model, as a log of calls or a trace holds it, the tokens that it used, and what a
+trace says beside its calls: scores of the whole, and further names.
+"""
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -23,14 +26,38 @@ class ModelCall(msgspec.Struct, kw_only=True):
     tools: tuple[Object, ...] = ()
     model: str | None = None
     sampling: Object = {}
-    passed: bool | None = None
-    reward: float | None = None
     end: End = OPEN_END
     marks: list[ImportedLabel] = []
     names: tuple[str, ...] = ()
     """What the trace or the call is called."""
     whole: bool = False
     """Not a call, but a whole conversation: it stands where the group has no calls."""
+
+
+class TraceNote(msgspec.Struct, frozen=True):
+    """For every conversation that is called `key`: a trace, or a session."""
+
+    key: str
+    marks: tuple[ImportedLabel, ...] = ()
+    names: tuple[str, ...] = ()
+
+
+class TraceNotes:
+    """Those of a file, which may stand before the calls that they are of, or behind them."""
+
+    def __init__(self) -> None:
+        self._by_key: dict[str, list[TraceNote]] = {}
+
+    def take(self, note: TraceNote) -> None:
+        """Keeps a note that says something."""
+        if note.marks or note.names:
+            self._by_key.setdefault(note.key, []).append(note)
+
+    def of(self, names: Iterable[str]) -> tuple[list[ImportedLabel], list[str]]:
+        """The marks and the names for a conversation with these names, in their order."""
+        found = [note for name in names for note in self._by_key.get(name, ())]
+        marks = [mark for note in found for mark in note.marks]
+        return marks, [name for note in found for name in note.names]
 
 
 def used(counts: Any) -> Usage | None:

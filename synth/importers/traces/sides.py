@@ -11,7 +11,7 @@ from synth.importers.chats.dialogue import dialogue
 from synth.importers.chats.tools import tools_in_items, tools_of
 from synth.importers.chats.words import ENDS
 from synth.importers.hosted.searches import executed, resting_on, searched
-from synth.importers.records import Object, inside, is_object
+from synth.importers.records import Object, first_of, inside, is_object
 from synth.importers.traces.model_call import used
 
 _SYSTEM = ("system", "instructions", "system_prompt", "systemInstruction", "system_instruction")
@@ -35,10 +35,10 @@ def sent(value: Any, history: list[Object] | None = None) -> list[Object]:
     value = opened(value)
     system: Any = None
     if isinstance(value, dict):
-        system = next((value[key] for key in _SYSTEM if value.get(key)), None)
+        system = next(filter(None, map(value.get, _SYSTEM)), None)
         if is_object(system, parts=list):
             system = system["parts"]
-        value = opened(next((value[key] for key in _SENT if value.get(key) is not None), None))
+        value = opened(first_of(value, _SENT))
         if is_object(value, messages=list):
             return sent(value if system is None else {"system": system} | value, history)
 
@@ -184,8 +184,7 @@ def with_usage(messages: list[Object], response: Any) -> list[Object]:
     """The answer, with the tokens that the response counts on its first message of the model."""
     counts = response if isinstance(response, dict) else {}
     keys = ("usage", "usageMetadata", "usage_metadata", "token_usage", "usageDetails")
-    found = next((counts[key] for key in keys if isinstance(counts.get(key), dict)), None)
-    usage = used(found)
+    usage = used(first_of(counts, keys, dict))
     for message in messages:
         if message["role"] == "assistant" and usage is not None:
             message["note"]["usage"] = usage

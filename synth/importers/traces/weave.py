@@ -4,21 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from synth.importers.chats.columns import chat_of, parsed
-from synth.importers.reactions import feedback_marks
-from synth.importers.records import (
-    Entry,
-    Format,
-    ImportSettings,
-    Record,
-    Records,
-    Rejection,
-    inside,
-    is_object,
-)
+from synth.importers.labelling.annotations import feedback_marks
+from synth.importers.records import Record, first_inside, inside, is_object
 from synth.importers.traces.bodies import answers_of, is_answered
-from synth.importers.traces.calls import conversations
-from synth.importers.traces.model_call import ModelCall
-from synth.importers.traces.notes import TraceNote
+from synth.importers.traces.calls import Told, by_call
+from synth.importers.traces.model_call import ModelCall, TraceNote
 from synth.importers.traces.sides import about, given, sent, with_usage
 
 _SESSIONS = ("attributes.session_id", "attributes.thread_id", "thread_id")
@@ -29,7 +19,7 @@ def recognises(value: Any) -> bool:
     return is_object(value, "inputs", op_name=str, trace_id=str)
 
 
-def _calls(record: Record) -> Iterator[ModelCall | TraceNote | Rejection]:
+def _calls(record: Record) -> Iterator[Told]:
     """The call, and the feedback on it: an op of the program around calls of a model has that
     alone, or the whole conversation where no call of a model was traced.
     """
@@ -55,7 +45,7 @@ def _call(record: Record, names: tuple[str, str]) -> Iterator[ModelCall]:
         return
 
     trace, called = names
-    session = next((one for path in _SESSIONS if (one := inside(value, path, str))), None)
+    session = first_inside(value, _SESSIONS, str)
     yield ModelCall(
         record=record,
         sent=sent(asked),
@@ -68,8 +58,4 @@ def _call(record: Record, names: tuple[str, str]) -> Iterator[ModelCall]:
     )
 
 
-def _read(records: Records, settings: ImportSettings) -> Iterator[Entry]:
-    return conversations("weave", _calls, records, settings)
-
-
-FORMAT = Format(recognises, _read)
+FORMAT = by_call("weave", recognises, lambda: _calls)

@@ -5,7 +5,7 @@ alone.
 from pathlib import Path
 from typing import Any
 
-from synth.importers.unread import unread
+from synth.importers.tally import unread
 from tests.synth.importers.hosted.test_hosted_tools import ASKED, SEARCH, played, text, words
 from tests.synth.importers.imports import read_document, read_lines
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from synth.importers.records import Imported
-from synth.importers.unread import unread
+from synth.importers.tally import unread
 from synth.text.provenance.linter import provenance
 from tests.synth.importers.imports import read_document, read_lines
 

@@ -18,7 +18,7 @@ from synth.importers.actions.markup import in_tags
 from synth.importers.actions.reading import read_actions
 from synth.importers.actions.written import by_convention
 from synth.importers.files.tables import plain
-from synth.importers.labelling.load import labels_of
+from synth.importers.labelling.beside import labels_of
 from synth.importers.labelling.rows import LabelRow
 from synth.importers.records import Imported, ImportSettings, Rejection
 from tests.synth.importers.imports import read_lines

@@ -1,5 +1,6 @@
 """OpenTelemetry traces of calls of a model: the GenAI conventions (messages as attributes or as
-events), OpenLLMetry, OpenInference (Phoenix), the Vercel AI SDK.
+events), OpenLLMetry, OpenInference (Phoenix), the Vercel AI SDK. Evaluations are events by the GenAI
+conventions, or attributes of a span.
 """
 
 from collections.abc import Iterator
@@ -11,30 +12,39 @@ from synth.importers.chats.dialogue import dialogue
 from synth.importers.chats.tools import tools_of
 from synth.importers.chats.words import ENDS
 from synth.importers.records import (
-    Entry,
-    Format,
-    ImportSettings,
+    ImportedLabel,
     Object,
     Record,
-    Records,
-    Rejection,
+    first_inside,
+    first_of,
     inside,
+    scored,
 )
-from synth.importers.traces.calls import conversations
-from synth.importers.traces.evaluations import evaluated
-from synth.importers.traces.model_call import ModelCall, used
-from synth.importers.traces.notes import TraceNote
-from synth.importers.traces.span_messages import ANSWERS, CONVENTIONS, DETAILS, messages_of_call
-from synth.importers.traces.spans import TraceSpan, is_spans, spans
+from synth.importers.traces.calls import Told, by_call
+from synth.importers.traces.model_call import ModelCall, TraceNote, used
+from synth.importers.traces.opentelemetry.span_messages import (
+    ANSWERS,
+    CONVENTIONS,
+    DETAILS,
+    messages_of_call,
+)
+from synth.importers.traces.opentelemetry.spans import TraceSpan, is_spans, spans
 
 _CHAT = ("chat", "text_completion", "generate_content", "completion", "responses")
 _SAMPLING = ("temperature", "top_p", "max_tokens", "seed", "top_k")
+_MODELS = (
+    *("gen_ai.response.model", "gen_ai.request.model", "llm.model_name"),
+    *("ai.response.model", "ai.model.id"),
+)
+_PARENTS = ("parentSpanId", "parent_span_id", "parent_id", "parentId")
+_ROOTS = ("", "0000000000000000")
+_AGENTS = ("invoke_agent", "AGENT")
 
 
-def _calls(record: Record) -> Iterator[ModelCall | TraceNote | Rejection]:
+def _calls(record: Record) -> Iterator[Told]:
     """The calls of a model among the spans of a record; other spans say nothing that these lack."""
     for span in spans(record):
-        note = evaluated(span)
+        note = _evaluated(span)
         if note is not None:
             yield note
         if not _is_call(span):
@@ -60,7 +70,7 @@ def _calls(record: Record) -> Iterator[ModelCall | TraceNote | Rejection]:
             group=session or span.trace,
             order=span.start,
             tools=_tools(about),
-            model=_model(about),
+            model=first_inside(about, _MODELS, str),
             sampling=_sampling(about),
             names=tuple(filter(None, (session, span.trace))),
             **_end(about, answer),
@@ -111,14 +121,6 @@ def _tools(about: Object) -> tuple[Object, ...]:
     return tools_of(listed)
 
 
-def _model(about: Object) -> str | None:
-    paths = (
-        *("gen_ai.response.model", "gen_ai.request.model", "llm.model_name"),
-        *("ai.response.model", "ai.model.id"),
-    )
-    return next((one for path in paths if (one := inside(about, path, str))), None)
-
-
 def _sampling(about: Object) -> Object:
     asked = inside(about, "gen_ai.request") or parsed(inside(about, "llm.invocation_parameters"))
     if not isinstance(asked, dict):
@@ -134,8 +136,39 @@ def _end(about: Object, answer: list[Any]) -> Object:
     return {"end": end_of(ENDS["length"])} if words & {"length", "max_tokens"} else {}
 
 
-def _read(records: Records, settings: ImportSettings) -> Iterator[Entry]:
-    return conversations("otel", _calls, records, settings)
+def _evaluated(span: TraceSpan) -> TraceNote | None:
+    """What a span says of its trace: its evaluations, and its id, by which others name it. None
+    where it says nothing.
+    """
+    marks = tuple(_labels(span))
+    if span.trace is None or not (marks or _is_root(span)):
+        return None
+    named = span.span_id
+    return TraceNote(span.trace, marks, () if named is None else (named,))
 
 
-FORMAT = Format(is_spans, _read)
+def _is_root(span: TraceSpan) -> bool:
+    """Whether a span stands for its whole trace: it has no parent, or is an agent's."""
+    value, about = span.record.value, span.attributes
+    parent = first_of(value, _PARENTS)
+    kinds = (
+        inside(about, "gen_ai.operation.name"),
+        inside(about, "openinference.span.kind"),
+        value.get("span_kind"),
+    )
+    return parent is None or parent in _ROOTS or any(kind in _AGENTS for kind in kinds)
+
+
+def _labels(span: TraceSpan) -> Iterator[ImportedLabel]:
+    whole = _is_root(span)
+    for told in (span.attributes, *(told for _, told in span.events)):
+        found = inside(told, "gen_ai.evaluation", dict) or {}
+        name: Any = found.get("name")
+        if not isinstance(name, str) or not name:
+            continue
+        about = {"label": inside(found, "score.label"), "comment": found.get("explanation")}
+        value = inside(found, "score.value")
+        yield scored(f"otel.{name}", value, about, name if whole else None)
+
+
+FORMAT = by_call("otel", is_spans, lambda: _calls)

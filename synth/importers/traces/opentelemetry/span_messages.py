@@ -4,8 +4,8 @@ from typing import Any
 
 from synth.importers.chats.columns import opened, parsed
 from synth.importers.records import Object, inside
+from synth.importers.traces.opentelemetry.spans import TraceSpan
 from synth.importers.traces.sides import given, sent
-from synth.importers.traces.spans import TraceSpan
 
 _EVENT_ROLES = {"system", "user", "assistant", "tool"}
 
