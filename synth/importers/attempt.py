@@ -11,6 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from synth.importers.chats.columns import names_of
+from synth.importers.chats.words import ENDS
 from synth.importers.conversation import goal_of, totals
 from synth.importers.identity.known import benchmark_of
 from synth.importers.records import WORDS, Entry, Imported, ImportedLabel, Record, inside
@@ -29,6 +30,8 @@ from synth.schemas import (
 )
 
 End = tuple[Termination, Fault | None]
+CONTINUED = "continued"
+"""What the environment of an attempt is called that goes on behind a compaction."""
 OPEN_END: End = (Termination.UNREPORTED, None)
 """A source that does not say how the attempt ended."""
 SEEN_FIRST = 500
@@ -48,6 +51,14 @@ def end_of(named: str) -> End:
     """The end that `agent_stop`, or `fault model`, names."""
     termination, _, fault = named.partition(" ")
     return Termination(termination), Fault(fault) if fault else None
+
+
+def stated_end(said: Any) -> End:
+    """How the record says that the attempt ended; open where it uses no word that is known."""
+    word = said.strip().lower() if isinstance(said, str) else ""
+    if word.startswith("submitted (") and word.endswith(")"):
+        word = word[len("submitted (") : -1]
+    return end_of(ENDS[word]) if word in ENDS else OPEN_END
 
 
 def gold_action(place: int, name: Any, arguments: Any) -> ToolCall:
@@ -83,14 +94,16 @@ def entry(
     marks: Iterable[ImportedLabel] = (),
     no_turns: str | None = "no answer of the model: no result, not a failure",
     beside: Mapping[str, Any] = {},
-    names: tuple[str, ...] = (),
+    names: tuple[str | None, ...] = (),
     identified: bool = False,
+    continued: bool = False,
     **about: Any,
 ) -> Entry:
     """An attempt at a task with its labels, as a format yields it; a rejection where the agent said
     nothing, unless `no_turns` is None.
 
     The task's `env` is the format, and its `goal` what the user first asked, where none is given;
+    an attempt that is `continued` from behind a compaction is none at the task from its beginning;
     `task` are further fields of it, `beside` those of `Imported`, `about` what `_attempt` is told;
     `names` is what the source calls the attempt, beside what its record says. A goal that is a task
     of a public benchmark, or a system prompt that is the policy of one, stamps the attempt, unless
@@ -104,10 +117,11 @@ def entry(
         policy = conversation.system_prompt or ""
         benchmark = benchmark_of(wish, "task") or benchmark_of(policy, "policy")
     stated: dict[str, Any] = {"goal": wish, "benchmark": benchmark, "split": split, **task}
-    attempted = Task.identified(env=env or format, origin=Origin.IMPORT, **stated)
+    place = f"{env or format}/{CONTINUED}" if continued else env or format
+    attempted = Task.identified(env=place, origin=Origin.IMPORT, **stated)
     trajectory = _attempt(record, format, conversation, attempted, **about)
     declared = _first(record, _TRIALS, int), _first(record, _TASKS, str | int)
-    called = tuple(dict.fromkeys((*names, *names_of(record.value))))
+    called = tuple(dict.fromkeys(filter(None, (*names, *names_of(record.value)))))
     return Imported(attempted, trajectory, tuple(marks), declared=declared, names=called, **beside)
 
 

@@ -3,7 +3,7 @@ is there already stays as it is.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from stat import S_ISREG
 
@@ -14,10 +14,10 @@ from synth.importers.interchange.synth_run import StoredRun
 from synth.importers.labelling.annotation_files import annotation_files
 from synth.importers.labelling.beside import Labels, labels_for
 from synth.importers.labelling.joined import joined, scores
-from synth.importers.labelling.scores import PREFIX, ScoreVerdicts
+from synth.importers.labelling.scores import ScoreVerdicts
 from synth.importers.load import Opened, entries_of, opened
 from synth.importers.records import WHOLE, Entry, Format, Imported, ImportSettings, Rejection
-from synth.importers.tally import ImportTally
+from synth.importers.tally import ImportTally, unfound
 from synth.ledger.ledger import StageRef, StoredLedger
 from synth.ledger.log.manifest import ImportedFile, ImportLine
 from synth.ledger.log.state import IMPORT
@@ -79,20 +79,19 @@ class Import:
                     return
 
                 if isinstance(entry, Imported):
-                    entry = entry if self._labels is None else self._labels.on(entry)
-                    entry = entry if self._scores is None else self._scores.on(entry)
+                    entry = self._judged(entry)
                 own.take(entry, self.ledger.state.slots)
-                now = int((before + on_disk * file.read / max(1, file.size)) / _MEGABYTE)
-                if now > self._told:
-                    self._progress.step(now - self._told)
-                    self._told = now
-
+                self._step(before + on_disk * file.read / max(1, file.size))
                 if own.full:
                     self._write(own)
         except BaseException:
             self.ledger.discard(own.shards)
             raise
 
+        self._take_over(file, own)
+
+    def _take_over(self, file: Unpacked | StoredRun, own: Gathered) -> None:
+        """Takes what a whole file gave."""
         if isinstance(file, Unpacked) and file.seen:
             own.tally.seen[file.seen] += 1
             own.tally.columns |= file.columns
@@ -105,6 +104,13 @@ class Import:
         # a copy of a run, grown, may come next: it must find what is there
         if own.shards or self._whole.full or isinstance(file, StoredRun):
             self._commit()
+
+    def _step(self, read: float) -> None:
+        """Shows how many bytes were read so far, in megabytes."""
+        now = int(read / _MEGABYTE)
+        if now > self._told:
+            self._progress.step(now - self._told)
+            self._told = now
 
     def finish(self) -> None:
         """Commits what is left, and the labels of files of their own."""
@@ -126,6 +132,11 @@ class Import:
             self.tally.marks += len(rows)
             if not self._dry_run:
                 self.ledger.commit(ref, scores=rows, name=f"labels:{place}")
+
+    def _judged(self, entry: Imported) -> Imported:
+        """An attempt with its label, and the verdict that its score says."""
+        entry = entry if self._labels is None else self._labels.on(entry)
+        return entry if self._scores is None else self._scores.on(entry)
 
     def _commit(self) -> None:
         """One line of the manifest for all files that are whole, and everything in them."""
@@ -187,12 +198,7 @@ def import_into(
     known = {(file.bytes, file.sha) for file in work.ledger.state.imported.values()}
     files = opened(sources, format=form, settings=settings, known=known)
     _refuse_own(work.ledger, sources)
-    total = sum(
-        _size(path)
-        for source in sources
-        for path in (source.rglob("*") if source.is_dir() else [source])
-    )
-    progress.start("import", round(total / _MEGABYTE), "MB")
+    progress.start("import", round(sum(map(_below, sources)) / _MEGABYTE), "MB")
 
     try:
         for one in files:
@@ -206,15 +212,8 @@ def import_into(
         progress.stop()
 
     work.tally.verdicts = tuple(verdicts.notes())
-    work.tally.unfound = tuple(_unfound(stated.columns, work.tally.columns))
+    work.tally.unfound = tuple(unfound(stated.columns, work.tally.columns))
     return work.tally
-
-
-def _unfound(named: Mapping[str, str], found: set[str]) -> Iterator[str]:
-    """The columns that the user named and no record has; scores are no columns of records."""
-    for name, key in named.items():
-        if name not in found and not key.startswith((PREFIX, "-")):
-            yield f"--column {name}={key}: no record that was read has it"
 
 
 def _labelled(entries: Iterable[Entry], labels: Labels | None) -> Iterator[Entry]:
@@ -236,6 +235,11 @@ def _refuse_own(ledger: StoredLedger, sources: Sequence[Path]) -> None:
                 f"{source}: holds the run {root} that it is to be imported into; name a run "
                 "elsewhere"
             )
+
+
+def _below(source: Path) -> int:
+    """Bytes of a source: a file, or all of a folder."""
+    return sum(map(_size, source.rglob("*") if source.is_dir() else [source]))
 
 
 def _size(path: Path) -> int:

@@ -38,6 +38,8 @@ anywhere.
 _TEXTS = ("text", "input_text", "output_text", "summary_text", "reasoning_text")
 LEFT_OUT = re.compile(r"\[([\w/-]*) left out on import\]")
 """The note that stands in the place of content that is no text."""
+PAGES = "web_search_result"
+"""What a search of a provider found: pages, which are in no log."""
 _MOST = 1 << 53
 Count = Annotated[int, msgspec.Meta(ge=0, le=_MOST)]
 
@@ -166,6 +168,11 @@ def _part(part: Any) -> str:
     text = part.get("refusal" if kind == "refusal" else "text")
     if isinstance(text, str) and (kind == "refusal" or kind in _TEXTS):
         return text
+    return note_of(kind)
+
+
+def note_of(kind: Any) -> str:
+    """The note that stands in the place of content of a kind that was not logged, or is not read."""
     return f"[{re.sub(r'[^A-Za-z0-9_-]', '_', str(kind))[:40]} left out on import]"
 
 

@@ -149,20 +149,9 @@ def _entries(
     Last comes how many of them had characters that no text can hold, where any had.
     """
     whole, replaced = file.record(WHOLE), Replaced(file.name, "", 0)
-
-    def noted() -> Iterator[Record | Rejection]:
-        for record in records(file, settings):
-            if isinstance(record, Record) and record.replaced:
-                replaced.locator = replaced.locator or record.locator
-                replaced.records += 1
-
-            if isinstance(record, Record):
-                named = settings.columns.items()
-                file.columns |= {name for name, key in named if _has(record.value, key)}
-                record = answered(record)
-            yield record
-
-    found, unknown, broken = noted(), list[Record](), False
+    noted = _noted(file, settings, replaced)
+    found = (answered(one) if isinstance(one, Record) else one for one in noted)
+    chosen, unknown, broken = None, list[Record](), False
 
     try:
         for record in found:
@@ -173,20 +162,17 @@ def _entries(
 
             unknown.append(record)
             chosen = _reader(record, format, settings)
-            if chosen is not None:
-                name, reader, within = chosen
-                file.seen = f"{name}: {saw(record)}"
-                rest = chain(unknown, found)
-                yield from reader.read(unwrapped(rest) if within else rest, settings)
-                yield from [replaced] if replaced.records else []
-                return
-
-            if len(unknown) == _SNIFFED:
+            if chosen is not None or len(unknown) == _SNIFFED:
                 break
 
-        if unknown:
+        if chosen is not None:
+            name, reader, within = chosen
+            file.seen = f"{name}: {saw(unknown[-1])}"
+            rest = chain(unknown, found)
+            yield from reader.read(unwrapped(rest) if within else rest, settings)
+        elif unknown:
             yield from _unrecognised(file, unknown, found, settings, broken)
-            yield from [replaced] if replaced.records else []
+        yield from [replaced] if replaced.records else []
     except DAMAGE as error:
         yield whole.rejected("unreadable", f"it changed while it was read: {error}")
     except (ValueError, *UNEXPECTED) as error:
@@ -195,8 +181,20 @@ def _entries(
         yield whole.rejected("out_of_memory", "too large for this machine's memory: split it")
 
 
-def _has(value: Any, key: str) -> bool:
-    return inside(value, key) is not None
+def _noted(
+    file: Unpacked, settings: ImportSettings, replaced: Replaced
+) -> Iterator[Record | Rejection]:
+    """The records of a file; it is noted in which of them characters were replaced, and which of
+    the columns that the user has named they have.
+    """
+    for record in records(file, settings):
+        if isinstance(record, Record):
+            if record.replaced:
+                replaced.locator = replaced.locator or record.locator
+                replaced.records += 1
+            named = settings.columns.items()
+            file.columns |= {name for name, key in named if inside(record.value, key) is not None}
+        yield record
 
 
 def _unrecognised(

@@ -5,12 +5,13 @@ stood.
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from synth.importers.conversation import LEFT_OUT, UNREAD_MASK, heard
 from synth.importers.labelling.match import Matches
+from synth.importers.labelling.scores import PREFIX
 from synth.importers.records import Imported, Rejection, Replaced, inside
 from synth.schemas import Conversation, Trajectory, Turn
 
@@ -117,3 +118,10 @@ def _kept(turn: Turn) -> Iterator[str]:
         blocks = []
     kinds = (inside(one, "type", str) for one in (blocks if isinstance(blocks, list) else []))
     yield from (kind for kind in kinds if kind)
+
+
+def unfound(named: Mapping[str, str], found: set[str]) -> Iterator[str]:
+    """The columns that the user named and no record has; scores are no columns of records."""
+    for name, key in named.items():
+        if name not in found and not key.startswith((PREFIX, "-")):
+            yield f"--column {name}={key}: no record that was read has it"

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from synth.importers.agents.claude_code_lines import Line, is_streamed, line_of
 from synth.importers.agents.claude_code_threads import stretches
 from synth.importers.attempt import OPEN_END, count_labels, entry
-from synth.importers.contexts.compaction import CONTINUED
 from synth.importers.conversation import (
     COPIED_MASK,
     UNREAD_MASK,
@@ -111,20 +110,15 @@ def _read(record: Record) -> Entry:
         record,
         "claude_code",
         conversation,
-        env=_env(record, lines[0]),
+        env="claude_code/subagent" if lines[0].is_sidechain else None,
+        # a sub-agent makes no attempt at the task itself, wherever its context begins
+        continued=not (lines[0].is_sidechain or record.locator.endswith("/0")),
         marks=count_labels(conversation),
         no_turns="no message of the model in this stretch of the session",
         end=(Termination.FAULT, Fault.MODEL) if broke else OPEN_END,
         fault_detail=one_line(text_of(lines[-1].message.content)) if broke else None,
         model=", ".join(models) or None,
     )
-
-
-def _env(record: Record, first: Line) -> str | None:
-    """Sub-agents, and what goes on behind a compaction, are no attempts at the task itself."""
-    if first.is_sidechain:
-        return "claude_code/subagent"
-    return None if record.locator.endswith("/0") else f"claude_code/{CONTINUED}"
 
 
 def _conversation(records: Iterable[Record]) -> Conversation:

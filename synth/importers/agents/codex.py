@@ -11,7 +11,6 @@ from typing import Any
 
 from synth.importers.agents.response_items import ResponseItems
 from synth.importers.attempt import count_labels, entry
-from synth.importers.contexts.compaction import CONTINUED
 from synth.importers.conversation import COPIED_MASK, ConversationBuilder, usage_of
 from synth.importers.records import (
     WHOLE,
@@ -111,18 +110,10 @@ class _Session:
         if not isinstance(payload, dict):
             raise ValueError(f"a line of type {kind!r} without payload")
 
-        if kind == "session_meta":  # the first counts: forked sessions repeat their ancestors'
-            stated = inside(payload, "base_instructions.text", str)
-            self.instructions = self.instructions or stated
-            if "subagent" in (inside(payload, "source", dict) or ()):
-                self.env = "codex/subagent"
+        if kind == "session_meta":
+            self._note_session(payload)
         elif kind == "turn_context":
-            model, effort = payload.get("model"), payload.get("effort")
-            if isinstance(model, str) and model not in self.models:
-                self.models.append(model)
-
-            if isinstance(effort, str):
-                self.sampling["reasoning_effort"] = effort
+            self._note_model(payload)
         elif kind == "compacted":
             return self._compact(record, payload)
         elif kind == "event_msg":
@@ -137,6 +128,21 @@ class _Session:
             now.records.append(record)
 
         return None
+
+    def _note_session(self, payload: Object) -> None:
+        # the first counts: forked sessions repeat their ancestors'
+        stated = inside(payload, "base_instructions.text", str)
+        self.instructions = self.instructions or stated
+        if "subagent" in (inside(payload, "source", dict) or ()):
+            self.env = "codex/subagent"
+
+    def _note_model(self, payload: Object) -> None:
+        model, effort = payload.get("model"), payload.get("effort")
+        if isinstance(model, str) and model not in self.models:
+            self.models.append(model)
+
+        if isinstance(effort, str):
+            self.sampling["reasoning_effort"] = effort
 
     def _compact(self, record: Record, payload: Object) -> Rejection | None:
         """What comes next sees the history that replaced the old one; where older versions store
@@ -180,7 +186,8 @@ class _Session:
             record,
             "codex",
             conversation,
-            env=self.env if record.locator.endswith("/0") else f"{self.env}/{CONTINUED}",
+            env=self.env,
+            continued=not record.locator.endswith("/0"),
             marks=count_labels(conversation, rolled_back_messages=stretch.rolled_back),
             no_turns="no answer of the model in this stretch of the session",
             model=", ".join(self.models) or None,

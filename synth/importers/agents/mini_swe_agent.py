@@ -67,7 +67,7 @@ def _read(record: Record, settings: ImportSettings) -> Entry:
         "mini_swe_agent",
         conversation,
         benchmark=swe_benchmark(run.instance_id, image, conversation.turns)
-        or swe_benchmark(instance_of(record.file_name), None, ()),
+        or swe_benchmark(instance_of(record.file_name)),
         marks=count_labels(conversation),
         end=end,
         fault_detail=status,

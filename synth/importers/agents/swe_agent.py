@@ -159,9 +159,8 @@ def _stated(run: _SweAgentRun, conversation: Conversation, called: str | None) -
 
     return {
         "goal": inside(config, "problem_statement.text", str) or None,
-        "benchmark": swe_benchmark(problem, image, conversation.turns)
-        or swe_benchmark(called, None, ()),
-        "names": (problem,) if problem else (),
+        "benchmark": swe_benchmark(problem, image, conversation.turns) or swe_benchmark(called),
+        "names": (problem,),
         "model": None if name == "replay" else name,
         "sampling": {
             key: value for key, value in sampling.items() if isinstance(value, int | float)

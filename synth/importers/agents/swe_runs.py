@@ -44,7 +44,9 @@ class Info(msgspec.Struct, frozen=True):
     config: Any = None
 
 
-def swe_benchmark(instance: str | None, image: Any, turns: Sequence[Turn]) -> str | None:
+def swe_benchmark(
+    instance: str | None, image: Any = None, turns: Sequence[Turn] = ()
+) -> str | None:
     """`swe-bench/test`, `/dev` or `/unknown`, or another benchmark's name and split; None where
     nothing points to one: the instance, the container's image, or a working directory.
 

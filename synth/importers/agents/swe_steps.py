@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from synth.importers.conversation import text_of
+from synth.importers.conversation import note_of
 from synth.importers.records import Object, inside, is_object
 
 
@@ -29,8 +29,7 @@ def with_history(value: Object) -> Object:
 def _history(steps: list[Object]) -> Iterator[Object]:
     asked = inside(steps[0], "query", list)
     # the answers rest on what nobody can see: a note, behind which no turn carries loss
-    unseen = text_of([{"type": "query"}])
-    yield from asked or [{"role": "user", "content": unseen, "agent": "main"}]
+    yield from asked or [{"role": "user", "content": note_of("query"), "agent": "main"}]
     for step, after in zip(steps, [*steps[1:], None], strict=True):
         answer = step.get("response") or step.get("thought") or ""
         told = {key: step.get(key) for key in ("thought", "action", "tool_calls", "tool_call_ids")}

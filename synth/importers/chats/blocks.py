@@ -11,7 +11,6 @@ from synth.importers.actions.markup import json_or_python
 from synth.importers.chats.envelopes import named_speaker, unwrapped
 from synth.importers.chats.said import Said
 from synth.importers.chats.tool_parts import (
-    ToolAnswer,
     answer_in,
     call_of,
     given_in,
@@ -150,7 +149,7 @@ def _hosted(found: Said, part: Any) -> bool:
         found.calls.append(call)
         found.mask = found.mask if is_connector(part) else PROVIDER_MASK
     if result is not None:
-        found.answers.append(ToolAnswer(result.content, result.call_id, error=result.error))
+        found.answers.append(result)
     return call is not None or result is not None
 
 

@@ -41,17 +41,7 @@ def dialogue(
     `actions`: those that stand in texts become calls. Raises `ValueError`, with a message's index.
     """
     chat = ConversationBuilder()
-    read = []
-
-    for index, whole in enumerate(messages):
-        if not isinstance(whole, dict):
-            raise ValueError(f"message {index} is {type(whole).__name__}, no object")
-        try:
-            turns = (turn for step in in_steps(whole) for turn in in_turns(step, unwrapped(step)))
-            read += [(index, message, said(message)) for message in turns]
-        except ValueError as error:
-            raise ValueError(f"message {index}: {error}") from error
-
+    read = [one for index, whole in enumerate(messages) for one in _read(index, whole)]
     if system and not (read and read[0][2].role == "system"):
         chat.say("system", as_text(_without_silent(system)))
 
@@ -68,6 +58,17 @@ def dialogue(
     if actions:
         read_actions(chat.messages)
     return chat
+
+
+def _read(index: int, whole: Any) -> list[tuple[int, Object, Said]]:
+    """The messages that a message stands for, as what they say, with its index."""
+    if not isinstance(whole, dict):
+        raise ValueError(f"message {index} is {type(whole).__name__}, no object")
+    try:
+        turns = (turn for step in in_steps(whole) for turn in in_turns(step, unwrapped(step)))
+        return [(index, message, said(message)) for message in turns]
+    except ValueError as error:
+        raise ValueError(f"message {index}: {error}") from error
 
 
 def _without_silent(system: Any) -> Any:

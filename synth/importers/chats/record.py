@@ -1,6 +1,6 @@
 """A record that holds a chat -> a trajectory: its messages, tools, and what it claims."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from synth.importers.agents.swe_runs import swe_benchmark
-from synth.importers.attempt import OPEN_END, End, count_labels, end_of, entry
+from synth.importers.attempt import count_labels, entry, stated_end
 from synth.importers.chats.columns import (
     answer_of,
     as_compared,
@@ -20,8 +20,7 @@ from synth.importers.chats.columns import (
 )
 from synth.importers.chats.dialogue import dialogue
 from synth.importers.chats.tools import tools_in_text, tools_of
-from synth.importers.chats.words import ENDS
-from synth.importers.contexts.compaction import CONTINUED, contexts, goes_on, in_places
+from synth.importers.contexts.compaction import contexts, goes_on, in_places
 from synth.importers.conversation import ConversationBuilder, heard
 from synth.importers.files.splits import split_of
 from synth.importers.identity.known import benchmark_beside
@@ -35,6 +34,7 @@ from synth.importers.records import (
     Record,
     each,
     inside,
+    is_object,
 )
 from synth.importers.verdicts import claimed
 from synth.schemas import Conversation, Source, content_hash
@@ -49,23 +49,29 @@ def chats(record: Record, settings: ImportSettings, *, name: str) -> Found:
     """The chat of a record; of a comparison, both its answers after what came before them."""
     record = replace(record, value=as_compared(record.value))
     value = record.value
-    sides = [key for key in ("chosen", "rejected") if key in value] if _is_dict(value) else []
-    before = _prompt(value) if _is_dict(value) else None
+    if not is_object(value):
+        return _chat(record, messages_of(value, settings.columns), settings, name=name)
 
+    sides = [key for key in ("chosen", "rejected") if key in value]
+    before = _prompt(value)
     if sides and (before is not None or chat_of(value) or chat_of(value[sides[0]])):
         return _compared(record, settings, sides, before or chat_of(value) or [], name)
-    if _is_dict(value) and isinstance(parsed(value.get("step_messages")), list):
+    if isinstance(parsed(value.get("step_messages")), list):
         return _steps(record, settings, name)
+
+    label = value.get("kto_tag")
     if before is not None and (answer := answer_of(value)) is not None:
         messages = [*_context(before), *_side(answer)]
-        label = value.get("label", value.get("kto_tag"))
-        marks = [ImportedLabel(PREFERRED, float(label))] if isinstance(label, bool) else []
-        return _chat(record, messages, settings, name=name, marks=marks)
-
-    messages = messages_of(value, settings.columns)
-    label = value.get("kto_tag") if _is_dict(value) else None
-    marks = [ImportedLabel(PREFERRED, float(label))] if isinstance(label, bool) else []
+        label = value.get("label", label)
+    else:
+        messages = messages_of(value, settings.columns)
+    marks = _preferred(label) if isinstance(label, bool) else ()
     return _chat(record, messages, settings, name=name, marks=marks)
+
+
+def _preferred(is_preferred: bool) -> tuple[ImportedLabel, ...]:
+    """The label that says whether somebody preferred an answer."""
+    return (ImportedLabel(PREFERRED, float(is_preferred)),)
 
 
 def _steps(record: Record, settings: ImportSettings, name: str) -> Found:
@@ -73,7 +79,7 @@ def _steps(record: Record, settings: ImportSettings, name: str) -> Found:
     value = record.value
     before, after = (parsed(value.get(key)) for key in ("prompt_messages", "step_messages"))
     messages = [*_context(before or []), *after]
-    answers = sum(_is_dict(one) and one.get("role") == "assistant" for one in messages)
+    answers = sum(is_object(one) and one.get("role") == "assistant" for one in messages)
     labels = [float(one) for one in value.get("labels") or ()]
     first = answers - len(labels)
     marks = [ImportedLabel(STEP, one, first + at) for at, one in enumerate(labels)]
@@ -88,14 +94,14 @@ def _compared(
     for side in sides:
         messages = [*_context(before), *_side(record.value[side])]
         part = record.part(side, shared | {"messages": messages})
-        marks = [ImportedLabel(PREFERRED, float(side == "chosen"))]
+        marks = _preferred(side == "chosen")
         read = partial(_chat, messages=messages, settings=settings, name=name, marks=marks)
         yield from each([part], read)
 
 
 def _context(messages: list[Any]) -> list[Any]:
     """What stood before an answer that is trained on: it carries no loss itself."""
-    return [one | {"training": False} if _is_dict(one) else one for one in messages]
+    return [one | {"training": False} if is_object(one) else one for one in messages]
 
 
 def _prompt(value: Object) -> list[Any] | None:
@@ -119,9 +125,9 @@ def _chat(
     settings: ImportSettings,
     *,
     name: str,
-    marks: list[ImportedLabel] | None = None,
+    marks: Sequence[ImportedLabel] = (),
 ) -> list[Entry]:
-    value: Object = record.value if _is_dict(record.value) else {}
+    value: Object = record.value if is_object(record.value) else {}
     told = partial(column, value, mapped=settings.columns)
     system = parsed(told("system"))
     chat = dialogue(messages, inside(system, "parts", list) or system)  # Gemini's has parts
@@ -138,18 +144,17 @@ def _told(
     *,
     settings: ImportSettings,
     name: str,
-    marks: list[ImportedLabel] | None,
+    marks: Sequence[ImportedLabel],
 ) -> Entry:
     """The trajectory of one context of a chat."""
-    value = record.value if _is_dict(record.value) else {}
+    value = record.value if is_object(record.value) else {}
     told = partial(column, value, mapped=settings.columns)
     conversation = ConversationBuilder.of(messages).conversation()
     conversation = masked(conversation, without_loss(value, len(conversation.turns)))
-    reward = msgspec.convert(told("reward"), bool | float | None, strict=False)
-    reward = float(reward) if isinstance(reward, bool) else reward
-    passed = claimed(value, told("success"), reward, settings)
-    if any(mark.metric == PREFERRED for mark in marks or ()):
+    passed, reward = _judged(value, settings)
+    if any(mark.metric == PREFERRED for mark in marks):
         passed = reward = None  # an answer that somebody preferred is no attempt that was judged
+    split, model, exit_word = told("split"), told("model"), told("exit")
 
     # what was first said, under the system prompt that stood before it
     prompt = conversation.system_prompt or ""
@@ -159,20 +164,28 @@ def _told(
         record,
         name,
         conversation,
-        env=f"{name}/{CONTINUED}" if goes_on(messages) else None,
+        continued=goes_on(messages),
         goal=next(filter(None, said), prompt),
         benchmark=_benchmark(value, conversation),
-        split=told("split") if isinstance(told("split"), str) else split_of(record.file),
+        split=split if isinstance(split, str) else split_of(record.file),
         task={"env_config": {"system_prompt": content_hash(prompt)}},
-        marks=[*(marks or ()), *count_labels(conversation)],
+        marks=[*marks, *count_labels(conversation)],
         passed=passed,
         reward=reward,
-        end=stated_end(value.get("outcome") if told("exit") is None else told("exit")),
-        fault_detail=str(told("exit")),
-        model=told("model") if isinstance(told("model"), str) else None,
+        end=stated_end(value.get("outcome") if exit_word is None else exit_word),
+        fault_detail=str(exit_word),
+        model=model if isinstance(model, str) else None,
         tools=_tools(told("tools"), prompt),
         no_turns="no assistant message",
     )
+
+
+def _judged(value: Object, settings: ImportSettings) -> tuple[bool | None, float | None]:
+    """The verdict that a record claims, and its reward."""
+    told = partial(column, value, mapped=settings.columns)
+    reward = msgspec.convert(told("reward"), bool | float | None, strict=False)
+    reward = float(reward) if isinstance(reward, bool) else reward
+    return claimed(value, told("success"), reward, settings), reward
 
 
 def _benchmark(value: Object, conversation: Conversation) -> str | None:
@@ -186,15 +199,3 @@ def _tools(stated: Any, prompt: str) -> tuple[Object, ...]:
     """The schemas that a record has, or its system prompt tells."""
     listed = msgspec.convert(tools_of(stated), tuple[Object, ...])
     return listed or tools_in_text(prompt)
-
-
-def _is_dict(value: Any) -> bool:
-    return isinstance(value, dict)
-
-
-def stated_end(said: Any) -> End:
-    """How the record says that the attempt ended; open where it uses no word that is known."""
-    word = said.strip().lower() if isinstance(said, str) else ""
-    if word.startswith("submitted (") and word.endswith(")"):
-        word = word[len("submitted (") : -1]
-    return end_of(ENDS[word]) if word in ENDS else OPEN_END

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from synth.importers.chats.tool_parts import ToolAnswer, call_of
-from synth.importers.conversation import UNREAD_MASK, joined, text_of
+from synth.importers.conversation import UNREAD_MASK, joined, note_of
 from synth.importers.hosted.searches import cited
 from synth.importers.records import Object
 
@@ -43,7 +43,7 @@ class Said(msgspec.Struct):
         if self.role == "assistant":
             self.unread.append(part)
             self.mask = UNREAD_MASK
-        return text_of([{"type": kind}])
+        return note_of(kind)
 
     def beside(self, message: Object) -> None:
         """Takes the calls and thoughts that stand beside the content of an answer; what else looks

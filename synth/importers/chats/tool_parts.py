@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from synth.importers.conversation import text_of, tool_call
-from synth.importers.records import Object, first_of, is_object
+from synth.importers.records import Object, first_inside, first_of, is_object
 
 _CALL_IDS = ("id", "call_id", "tool_call_id", "toolCallId", "tool_use_id", "toolUseId")
 _CALL_NAMES = ("name", "function", "function_name", "tool_name", "toolName")
@@ -91,7 +91,7 @@ def given_in(part: Object) -> Any:
 def answer_in(message: Object, content: Any) -> ToolAnswer:
     """The answer that a message or a part holds; `content` is what the tool gave back."""
     content = given_in(message) if content is None else content
-    call_id = next(filter(None, (text_in(message.get(key)) for key in _CALL_IDS[1:])), None)
+    call_id = first_inside(message, _CALL_IDS[1:], str)
     flags = (message.get(key) for key in ("error", "is_error", "isError"))
     failed = any(bool(flag) for flag in flags) or message.get("status") == "error"
     name = text_in(message.get("name") or message.get("tool_name") or message.get("toolName"))

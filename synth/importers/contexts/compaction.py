@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from synth.importers.records import Object, Record, is_object
+from synth.importers.records import Object, Record, inside
 
 COMPACTION = "begins a context"
 """Key of a message in a builder's form that stands for what was said before it: for `ALL` of it, or
@@ -15,20 +15,14 @@ for all but what the user said (`ANSWERED`).
 """
 ALL = "all"
 ANSWERED = "answered"
-CONTINUED = "continued"
-"""What the environment of an attempt is called that goes on behind a compaction: it is no attempt
-at the task from its beginning.
-"""
 
 
 def begun_by(part: Any) -> str | None:
     """The summary that a part of a message is, for all that came before it; None for any other
     part. A compaction that failed is none.
     """
-    if not is_object(part, type=str) or part["type"] != "compaction":
-        return None
-    told = part.get("content")
-    return told if isinstance(told, str) and told else None
+    told = inside(part, "content", str) if inside(part, "type") == "compaction" else None
+    return told or None
 
 
 def contexts(messages: Sequence[Object]) -> list[list[Object]]:

@@ -8,7 +8,14 @@ from typing import Any
 
 from synth.importers.attempt import OPEN_END, count_labels, end_of, entry, in_order
 from synth.importers.chats.words import ROLES
-from synth.importers.conversation import ConversationBuilder, joined, text_of, tool_call, usage_of
+from synth.importers.conversation import (
+    ConversationBuilder,
+    joined,
+    note_of,
+    text_of,
+    tool_call,
+    usage_of,
+)
 from synth.importers.records import (
     Entry,
     ImportSettings,
@@ -33,10 +40,8 @@ def recognises(value: Any) -> bool:
 
 
 def _is_result(value: Any) -> bool:
-    events = value.get("messages") if isinstance(value, dict) else None
-    return isinstance(events, list) and any(
-        is_object(one, "source", type=str) and one["type"] in _KINDS for one in events[:8]
-    )
+    events = inside(value, "messages", list) or []
+    return any(is_object(one, "source") and one.get("type") in _KINDS for one in events[:8])
 
 
 def _contexts(value: Any, name: str) -> Iterator[tuple[str, list[Any]]]:
@@ -44,7 +49,7 @@ def _contexts(value: Any, name: str) -> Iterator[tuple[str, list[Any]]]:
     if not isinstance(value, dict):
         return
     messages = inside(value, "llm_context.messages", list) or []
-    if any(is_object(one, type=str) and one["type"] in _CONTEXT for one in messages[:4]):
+    if any(inside(one, "type") in _CONTEXT for one in messages[:4]):
         yield name, messages
     for agent, state in (inside(value, "agent_states", dict) or {}).items():
         yield from _contexts(state, str(agent))
@@ -107,7 +112,7 @@ def _result(record: Record) -> Entry:
         elif kind in _SPOKEN and ROLES.get(str(event.get("source")).lower()) == "user":
             chat.say("user", _text(content))
         else:
-            chat.harness(_text(content) if kind in _KINDS else text_of([{"type": kind}]))
+            chat.harness(_text(content) if kind in _KINDS else note_of(kind))
 
     conversation = chat.conversation()
     stopped = str(value.get("stop_reason") or "").lower()

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from synth.importers.chats.envelopes import speaker_of
-from synth.importers.records import Object, is_object
+from synth.importers.records import Object, inside, is_object
 
 _STEP = "step-start"
 _NAMED = "tool-"
@@ -46,7 +46,7 @@ def recognises_message(message: Any) -> bool:
 
 
 def _begins(part: Any) -> bool:
-    return is_object(part, type=str) and part["type"] == _STEP
+    return bool(inside(part, "type") == _STEP)
 
 
 def in_steps(message: Any) -> list[Any]:

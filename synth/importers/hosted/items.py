@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from synth.importers.conversation import tool_call
-from synth.importers.hosted.shown import PAGES, note_of, shown
+from synth.importers.conversation import PAGES, note_of, tool_call
+from synth.importers.hosted.shown import shown
 from synth.importers.records import WORDS, Object, inside
 
 _NAMES: dict[str, str] = WORDS["response_items"]["hosted"]

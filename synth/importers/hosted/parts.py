@@ -4,23 +4,14 @@ tools, Gemini's code and searches, LangChain's and OpenTelemetry's names for the
 
 from typing import Any
 
-import msgspec
-
+from synth.importers.chats.tool_parts import ToolAnswer
 from synth.importers.conversation import tool_call
 from synth.importers.hosted.shown import shown
-from synth.importers.records import WORDS, Object, inside, is_object
+from synth.importers.records import WORDS, Object, first_inside, inside, is_object
 
 _CALLS = frozenset(WORDS["hosted"]["calls"].split())
 _RESULTS = frozenset(WORDS["hosted"]["results"].split())
 _WORKED = ("OUTCOME_OK", "success", "completed", None)
-
-
-class HostedResult(msgspec.Struct, frozen=True):
-    """What a tool of the provider gave back."""
-
-    content: str
-    call_id: str | None = None
-    error: bool = False
 
 
 def kind_of(part: Any) -> str:
@@ -87,7 +78,7 @@ def is_result(part: Any) -> bool:
     return kind == "toolResponse" and is_object(part.get(kind), toolType=str)
 
 
-def hosted_result(part: Any) -> HostedResult | None:
+def hosted_result(part: Any) -> ToolAnswer | None:
     """What a part gives back, where the provider ran the tool."""
     if not is_result(part):
         return None
@@ -104,10 +95,9 @@ def hosted_result(part: Any) -> HostedResult | None:
     broke = str(inside(told, "type") or "").endswith("_error") or kind_of(part) == "tool-error"
     flagged = any(inner.get(key) is True for key in ("is_error", "isError"))
     failed = broke or flagged or state not in _WORKED
-    return HostedResult(shown(told), _id(part | inner), failed)
+    return ToolAnswer(shown(told), _id(part | inner), error=failed)
 
 
 def _id(part: Object) -> str | None:
-    keys = ("tool_use_id", "tool_call_id", "toolCallId", "id")
-    found = (part[key] for key in keys if isinstance(part.get(key), str) and part[key])
-    return next(found, None)
+    named: str | None = first_inside(part, ("tool_use_id", "tool_call_id", "toolCallId", "id"), str)
+    return named

@@ -4,8 +4,8 @@ Completion. The model was shown pages that no log holds.
 
 from typing import Any
 
-from synth.importers.conversation import UNREAD_MASK, ConversationBuilder, tool_call
-from synth.importers.hosted.shown import note_of, shown
+from synth.importers.conversation import UNREAD_MASK, ConversationBuilder, note_of, tool_call
+from synth.importers.hosted.shown import shown
 from synth.importers.records import Object, first_inside, inside
 from synth.schemas import PROVIDER_MASK
 

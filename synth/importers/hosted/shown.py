@@ -3,16 +3,9 @@
 import json
 from typing import Any
 
-from synth.importers.conversation import text_of
+from synth.importers.conversation import note_of
 
-PAGES = "web_search_result"
-"""What a search of the provider found: pages, which are in no log."""
 _SEALED = ("encrypted_content", "encrypted_index", "encrypted_stdout", "encryptedContent")
-
-
-def note_of(kind: str) -> str:
-    """The note that stands in the place of what was not logged."""
-    return text_of([{"type": kind}])
 
 
 def shown(value: Any) -> str:

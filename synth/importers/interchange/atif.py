@@ -13,8 +13,7 @@ from typing import Any
 
 import msgspec
 
-from synth.importers.attempt import count_labels, entry
-from synth.importers.chats.record import stated_end
+from synth.importers.attempt import count_labels, entry, stated_end
 from synth.importers.conversation import (
     COPIED_MASK,
     ConversationBuilder,

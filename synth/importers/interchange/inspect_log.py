@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from synth.importers.attempt import End, count_labels, ends, entry
-from synth.importers.contexts.compaction import CONTINUED, in_places
+from synth.importers.contexts.compaction import in_places
 from synth.importers.conversation import counted, totals
 from synth.importers.identity.known import benchmark_of
 from synth.importers.interchange.inspect_messages import (
@@ -158,7 +158,8 @@ def _context(
         record,
         "inspect",
         conversation,
-        env=f"inspect/{name}/{CONTINUED}" if continued else f"inspect/{name}",
+        env=f"inspect/{name}",
+        continued=continued,
         goal=goal,
         benchmark=f"{about.public}/{split}" if about.public else benchmark_of(goal or "", "task"),
         # what a scorer compares with: the agent is never shown it

@@ -11,15 +11,17 @@ from synth.importers.chats.columns import parsed
 from synth.importers.conversation import (
     COPIED_MASK,
     LEFT_OUT,
+    PAGES,
     UNREAD_MASK,
     ConversationBuilder,
     joined,
+    note_of,
     text_of,
     tool_call,
     usage_of,
 )
 from synth.importers.hosted.parts import is_connector
-from synth.importers.hosted.shown import PAGES, note_of, shown
+from synth.importers.hosted.shown import shown
 from synth.importers.interchange.inspect_contexts import ANSWER, COPIED, seen_contexts
 from synth.importers.records import Object, inside, is_object
 from synth.schemas import PROVIDER_MASK, Conversation, SampledBy, ToolSchema

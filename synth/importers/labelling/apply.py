@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from synth.importers.agents.swe_runs import swe_benchmark
 from synth.importers.labelling.rows import LabelRow, Step
 from synth.importers.records import Imported, ImportedLabel, ImportSettings
-from synth.schemas import Task, settle
+from synth.schemas import Task, Trajectory, settle
 
 LABEL = "label"
 """Metric of the rows that say where a declared verdict came from."""
@@ -17,29 +17,13 @@ def labelled(entry: Imported, row: LabelRow, settings: ImportSettings) -> Import
     """The attempt with the row's verdict, reward, split and step labels; what it said itself stands
     beside it. A fault stays a fault: no label makes one an attempt.
     """
-    before = entry.trajectory
+    before, task = entry.trajectory, entry.task
     passed = row.success if row.success is not None else settings.passed(row.reward)
-    changes: dict[str, Any] = {}
-
-    if passed is not None and before.fault is None:
-        changes["outcome"] = settle(before.termination, passed, None)
-        if before.check_result is not None and before.check_result.passed != passed:
-            changes["check_result"] = None
-        if row.reward is not None:
-            changes["reward"] = row.reward
-        elif before.reward is not None and settings.passed(before.reward) != passed:
-            changes["reward"] = None
-
-    task = entry.task
-    # an instance of a public benchmark, as the report names it
-    stamps = (swe_benchmark(key, None, ()) for key in row.keys)
-    stamp = None if task.benchmark else next(filter(None, stamps), None)
-    if stamp is not None:
-        task = _changed(task, benchmark=stamp)
-        changes |= {"benchmark": stamp, "task_id": task.task_id}
-    if row.split is not None and row.split != task.split:
-        task = _changed(task, split=row.split)
-        changes |= {"split": row.split, "task_id": task.task_id}
+    changes = {} if passed is None else _judged(before, passed, row.reward, settings)
+    stamps = _stamps(task, row)
+    if stamps:
+        task = _changed(task, **stamps)
+        changes |= {**stamps, "task_id": task.task_id}
 
     about = {
         "file": row.record.file_name,
@@ -59,6 +43,31 @@ def labelled(entry: Imported, row: LabelRow, settings: ImportSettings) -> Import
         trajectory=replace(before, **changes),
         marks=(*entry.marks, *marks),
     )
+
+
+def _judged(
+    before: Trajectory, passed: bool, reward: float | None, settings: ImportSettings
+) -> dict[str, Any]:
+    """What a verdict changes of an attempt; what the attempt itself says against it goes."""
+    if before.fault is not None:
+        return {}
+    changes: dict[str, Any] = {"outcome": settle(before.termination, passed, None)}
+    if before.check_result is not None and before.check_result.passed != passed:
+        changes["check_result"] = None
+    if reward is not None:
+        changes["reward"] = reward
+    elif before.reward is not None and settings.passed(before.reward) != passed:
+        changes["reward"] = None
+    return changes
+
+
+def _stamps(task: Task, row: LabelRow) -> dict[str, str]:
+    """What a row says that a task is of: a public benchmark, by an instance that it names, and a
+    split.
+    """
+    benchmark = None if task.benchmark else next(filter(None, map(swe_benchmark, row.keys)), None)
+    stated = {"benchmark": benchmark, "split": None if row.split == task.split else row.split}
+    return {name: told for name, told in stated.items() if told is not None}
 
 
 def _changed(task: Task, **fields: str) -> Task:

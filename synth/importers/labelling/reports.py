@@ -1,7 +1,7 @@
 """Reports of harnesses as rows of labels: SWE-bench, Harbor, Terminal-Bench, tau-bench, tau2."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from synth.importers.chats.columns import names_of
@@ -30,7 +30,8 @@ def label_rows(record: Record, settings: ImportSettings) -> Iterator[LabelRow | 
         yield from _swe_run(record)
     elif is_swe_instances(value):
         for name, one in value.items():
-            yield _verdict(record.part(name, one), name, one.get("resolved"))
+            resolved, part = inside(one, "resolved", bool), record.part(name, one)
+            yield LabelRow(record=part, keys=(name,), success=resolved)
     elif is_object(value, "verifier_result"):
         yield _trial(record)
     elif is_object(inside(value, "stats"), evals=dict):
@@ -49,11 +50,6 @@ def label_rows(record: Record, settings: ImportSettings) -> Iterator[LabelRow | 
             yield generic(part, settings, (name,))
     else:
         yield generic(record, settings)
-
-
-def _verdict(record: Record, name: str, success: Any, **more: Any) -> LabelRow:
-    said = success if isinstance(success, bool) else None
-    return LabelRow(record=record, keys=(name,), success=said, **more)
 
 
 def _is_swe_run(value: Any) -> bool:
@@ -163,8 +159,8 @@ def _tau_rows(record: Record, name: str, settings: ImportSettings) -> Iterator[L
 def _is_map(value: Any) -> bool:
     """An object of verdicts or rewards by name."""
     return (
-        isinstance(value, Mapping)
-        and len(value) > 0
+        is_object(value)
+        and bool(value)
         and all(_is_said(one) for one in value.values())
         and not any(key in SAYS for key in value)
     )
@@ -179,8 +175,8 @@ def _is_said(value: Any) -> bool:
 def _is_map_of_rows(value: Any) -> bool:
     """An object of rows by name (`{"run-1": {"passed": true}}`), of which none names itself."""
     return (
-        isinstance(value, Mapping)
-        and len(value) > 0
+        is_object(value)
+        and bool(value)
         and all(isinstance(one, dict) and any(key in SAYS for key in one) for one in value.values())
         and not any(key in (*SAYS, *KEYS) for key in value)
     )

@@ -76,14 +76,7 @@ def generic(record: Record, settings: ImportSettings, named_by: tuple[str, ...] 
         raise ValueError(f"a label is {type(record.value).__name__}, no object")
 
     value = _opened(record.value)
-    own = (_name(value.get(key)) for key in KEYS)
-    keys = (*named_by, *dict.fromkeys(name for name in own if name))
-    pattern = value.get("pattern")
-    place = next(
-        (f"{sign}{value[key]}" for key, sign in _PLACES if _whole(value.get(key)) is not None), None
-    )
-    if place is not None:  # one record of a file that holds several
-        keys = (*(f"{one}#{place}" for one in keys), *keys)
+    keys, pattern = _keys(value, named_by), value.get("pattern")
     if not keys and not isinstance(pattern, str):
         raise ValueError(f"a label names no trajectory: none of {', '.join(KEYS[:6])}, ..., path")
 
@@ -103,6 +96,15 @@ def generic(record: Record, settings: ImportSettings, named_by: tuple[str, ...] 
     if not told and row.reward is None and row.split is None and not row.steps:
         raise ValueError("a label says nothing: no success, reward, split or steps")
     return row
+
+
+def _keys(value: Object, named_by: tuple[str, ...]) -> tuple[str, ...]:
+    """What a row calls its trajectory; first the one record of a file that holds several."""
+    own = (_name(value.get(key)) for key in KEYS)
+    keys = (*named_by, *dict.fromkeys(name for name in own if name))
+    places = (f"{sign}{value[key]}" for key, sign in _PLACES if _whole(value.get(key)) is not None)
+    place = next(places, None)
+    return keys if place is None else (*(f"{one}#{place}" for one in keys), *keys)
 
 
 def _judge(row: LabelRow, value: Object, settings: ImportSettings) -> bool:

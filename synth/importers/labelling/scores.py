@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from synth.importers.chats.words import GENERAL, VERDICTS
-from synth.importers.records import Imported, ImportedLabel, ImportSettings
+from synth.importers.records import Imported, ImportedLabel, ImportSettings, first_inside
 from synth.importers.verdicts import is_verdict_word, verdict
 from synth.schemas import Outcome, settle
 
@@ -134,9 +134,8 @@ def _spelt(name: str) -> str:
 
 
 def _words(mark: ImportedLabel) -> str | None:
-    about = mark.detail if isinstance(mark.detail, dict) else {}
-    found = (about.get(key) for key in ("label", "stringValue"))
-    return next((one for one in found if isinstance(one, str) and one), None)
+    found: str | None = first_inside(mark.detail, ("label", "stringValue"), str)
+    return found
 
 
 def _worded(mark: ImportedLabel) -> bool:

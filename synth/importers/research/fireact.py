@@ -75,8 +75,8 @@ def _read(record: Record, settings: ImportSettings) -> Entry:
     conversation = _conversation(episode.traj)
     named = _NAME.match(record.file_name)
     dataset = named["dataset"] if named else "unknown"
-    told = [one.content for turn in conversation.turns[-1:] for one in turn.observations]
-    finished = bool(told) and told[-1].startswith(_FINISHED)
+    last = (one for turn in conversation.turns[-1:] for one in turn.observations[-1:])
+    finished = any(one.content.startswith(_FINISHED) for one in last)
     reward = None if episode.reward is None else float(episode.reward)
 
     return entry(

@@ -6,10 +6,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from synth.importers.attempt import OPEN_END, End, count_labels, end_of, entry
-from synth.importers.chats.words import ENDS
-from synth.importers.conversation import ConversationBuilder, joined, tool_call
-from synth.importers.hosted.shown import PAGES, note_of
+from synth.importers.attempt import OPEN_END, End, count_labels, entry, stated_end
+from synth.importers.conversation import PAGES, ConversationBuilder, joined, note_of, tool_call
 from synth.importers.records import (
     Entry,
     Format,
@@ -18,7 +16,6 @@ from synth.importers.records import (
     each,
     in_runs,
     inside,
-    is_object,
 )
 from synth.importers.traces.model_call import used
 from synth.schemas import PROVIDER_MASK
@@ -30,7 +27,7 @@ SHELL = "shell"
 
 def recognises(value: Any) -> bool:
     """A line of the stream."""
-    return is_object(value, type=str) and value["type"] in _TYPES
+    return inside(value, "type") in _TYPES
 
 
 def add_stream(chat: ConversationBuilder, events: Sequence[Any]) -> End:
@@ -42,23 +39,22 @@ def add_stream(chat: ConversationBuilder, events: Sequence[Any]) -> End:
     for event in events:
         kind, item = inside(event, "type", str), inside(event, "item", dict) or {}
         if kind == "turn.completed":
-            end = end_of(ENDS["completed"])
+            end = stated_end("completed")
             _count(chat, event)
         elif kind in ("turn.failed", "error"):
-            end = end_of(ENDS["api_error"])
+            end = stated_end("api_error")
         if kind != "item.completed":
             continue
 
         what = item.get("type") or item.get("item_type")
         words = str(item.get("text") or "")
-        if what in ("agent_message", "assistant_message"):
+        if what in ("agent_message", "assistant_message", "reasoning"):
             if answer is None or answer["content"] is not None:
                 answer = chat.answer()
-            answer["content"] = words
-        elif what == "reasoning":
-            if answer is None or answer["content"] is not None:
-                answer = chat.answer()
-            answer["reasoning_content"] = joined(answer["reasoning_content"], words)
+            if what == "reasoning":
+                answer["reasoning_content"] = joined(answer["reasoning_content"], words)
+            else:
+                answer["content"] = words
         elif (acted := _call(item, str(what))) is not None:
             name, arguments, output, failed = acted
             if answer is None:
@@ -112,7 +108,6 @@ def _stream(record: Record) -> Entry:
     chat = ConversationBuilder()
     end = add_stream(chat, record.value)
     conversation = chat.conversation()
-    thread = inside(record.value, "0.thread_id", str)
     return entry(
         replace(record, value={}),
         "codex_exec",
@@ -120,7 +115,7 @@ def _stream(record: Record) -> Entry:
         end=end,
         fault_detail="the turn failed",
         marks=count_labels(conversation),
-        names=(thread,) if thread else (),
+        names=(inside(record.value, "0.thread_id", str),),
     )
 
 

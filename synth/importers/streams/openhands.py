@@ -10,9 +10,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from synth.importers.agents.swe_runs import swe_benchmark
-from synth.importers.attempt import OPEN_END, End, count_labels, end_of, entry, in_order
-from synth.importers.chats.words import ENDS
-from synth.importers.contexts.compaction import CONTINUED, in_places
+from synth.importers.attempt import OPEN_END, End, count_labels, entry, in_order, stated_end
+from synth.importers.contexts.compaction import in_places
 from synth.importers.conversation import COPIED_MASK, ConversationBuilder
 from synth.importers.records import (
     Entry,
@@ -110,16 +109,16 @@ def _context(
         part,
         "openhands",
         conversation,
-        env=f"openhands/{CONTINUED}" if continued else None,
+        continued=continued,
         goal=_goal(about),
-        benchmark=swe_benchmark(instance, None, conversation.turns) if instance else None,
+        benchmark=swe_benchmark(instance, turns=conversation.turns) if instance else None,
         passed=_resolved(about),
         end=_end(told.state, about.get("error")) if is_last else OPEN_END,
         fault_detail=str(told.state or inside(about, "error") or ""),
         model=told.model or inside(about, "metadata.llm_config.model", str),
         tools=tuple(told.tools),
         marks=count_labels(conversation),
-        names=(instance,) if instance else (),
+        names=(instance,),
     )
 
 
@@ -158,9 +157,9 @@ def _end(state: str | None, error: Any) -> End:
     """How the run ended: by the error of the evaluation, else by the agent's last state."""
     word = (error if isinstance(error, str) and error else state or "").lower()
     if "stuck" in word:
-        return end_of(ENDS["stuck"])
+        return stated_end("stuck")
     if "maximum iteration" in word or "max_iterations" in word:
-        return end_of(ENDS["max_iterations"])
+        return stated_end("max_iterations")
     if error or word == "error":
-        return end_of(ENDS["error"])
-    return end_of(ENDS["finished"]) if word in ("finished", "awaiting_user_input") else OPEN_END
+        return stated_end("error")
+    return stated_end("finished") if word in ("finished", "awaiting_user_input") else OPEN_END

@@ -9,11 +9,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from synth.importers.attempt import count_labels, entry, in_order
+from synth.importers.attempt import count_labels, entry, in_order, stated_end
 from synth.importers.chats.columns import names_of
 from synth.importers.chats.dialogue import dialogue
-from synth.importers.chats.record import stated_end
-from synth.importers.contexts.compaction import CONTINUED, in_places
+from synth.importers.contexts.compaction import in_places
 from synth.importers.records import (
     Entry,
     Format,
@@ -36,7 +35,7 @@ def recognises(value: Any) -> bool:
     """The first line of a session, or one of its messages."""
     if is_object(value, type=str, message=dict) and value["type"] == "message":
         return "role" in value["message"]
-    return is_object(value, "harness", type=str) and value["type"] == "session"
+    return is_object(value, "harness") and _begins(value)
 
 
 def _begins(value: Any) -> bool:
@@ -129,7 +128,7 @@ def _context(
         record,
         "sts",
         conversation,
-        env=f"sts/{CONTINUED}" if continued else None,
+        continued=continued,
         benchmark=first.get("benchmark") or None,
         split=first.get("split") or None,
         passed=claimed(first, first.get("success"), reward, settings),

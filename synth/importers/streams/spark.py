@@ -46,7 +46,7 @@ def recognises(value: Any) -> bool:
     """One of the rows, or the summary of attempts."""
     if is_object(value, attempts=list, memo_history=list):
         return True
-    return is_object(value, type=str) and value["type"] in _ROWS
+    return inside(value, "type") in _ROWS
 
 
 def _attempts(records: Records, settings: ImportSettings) -> Iterator[Entry]:
@@ -155,7 +155,7 @@ def _attempt(record: Record, about: _About, settings: ImportSettings) -> Entry:
     number = value.get("attempt")
     task = about.summary.get("task_name") or inside(value, "result_json.task_name")
     reward = value.get("reward") if isinstance(value.get("reward"), int | float) else None
-    passed = value.get("success") if isinstance(value.get("success"), bool) else None
+    passed = inside(value, "success", bool)
     guidance = value.get("retry_injection") or None
     trial = number if isinstance(number, int) and number >= 0 else 0
     tests = {name: value.get(name) for name in ("n_passed", "n_tests", "status")}

@@ -3,7 +3,6 @@ request with its response's keys beside it, or the API's own stored objects.
 """
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 from synth.importers.chats.columns import names_of
@@ -44,18 +43,8 @@ class _LogReader:
         """One call, or as many as the response has answers."""
         value = record.value
         sides = request_and_response(value)
-        if sides is None and (held := held_items(value)) is not None:
-            first = next(at for at, one in enumerate(held) if one["role"] == "assistant")
-            yield ModelCall(
-                record=record,
-                sent=held[:first],
-                given=held[first:],
-                names=names_of(value),
-                **about(value, {}),
-            )
-            return
         if sides is None:
-            yield record.rejected("bad_record", missing(value))
+            yield _kept_call(record) or record.rejected("bad_record", missing(value))
             return
 
         request, response = sides
@@ -72,7 +61,7 @@ class _LogReader:
         if not any(answers):
             yield record.rejected("no_turns", missing(value, "an answer that says nothing"))
             return
-        session = next(filter(None, map(partial(_session, value, request), _SESSIONS)), None)
+        session = _session(value, request)
         for place, answer in enumerate(answers):
             part = record if len(answers) == 1 else record.part(f"choices/{place}", answer)
             yield ModelCall(
@@ -88,6 +77,21 @@ class _LogReader:
             self.after[response["id"]] = [*messages, *answers[0]]
             if len(self.after) > _REMEMBERED:
                 del self.after[next(iter(self.after))]
+
+
+def _kept_call(record: Record) -> ModelCall | None:
+    """A conversation that was kept as the client sent it, as one call; None for anything else."""
+    held = held_items(record.value)
+    if held is None:
+        return None
+    first = next(at for at, one in enumerate(held) if one["role"] == "assistant")
+    return ModelCall(
+        record=record,
+        sent=held[:first],
+        given=held[first:],
+        names=names_of(record.value),
+        **about(record.value, {}),
+    )
 
 
 def _thinned(answers: list[list[Object]], response: Object) -> list[list[Object]]:
@@ -109,12 +113,11 @@ def _of_call(value: Object, request: Object, response: Object) -> Object:
     return found if found["model"] or not named else found | {"model": named}
 
 
-def _session(value: Object, request: Object, key: str) -> str | None:
-    for holder in (value, value.get("metadata"), request, request.get("metadata")):
-        found = inside(holder, key)
-        if isinstance(found, str) and found:
-            return found
-    return None
+def _session(value: Object, request: Object) -> str | None:
+    """What the log, else the request, calls the conversation."""
+    holders = (value, value.get("metadata"), request, request.get("metadata"))
+    named = (inside(holder, key, str) for key in _SESSIONS for holder in holders)
+    return next(filter(None, named), None)
 
 
 RESPONSES = by_call("openai_responses", _is_responses, lambda: _LogReader().calls)

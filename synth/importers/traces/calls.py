@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from synth.importers.actions.reading import read_actions
 from synth.importers.attempt import count_labels, entry
-from synth.importers.contexts.compaction import CONTINUED, answered_in, goes_on
-from synth.importers.conversation import ConversationBuilder, goal_of
+from synth.importers.contexts.compaction import answered_in, goes_on
+from synth.importers.conversation import ConversationBuilder
 from synth.importers.records import (
     UNEXPECTED,
     Entry,
@@ -142,17 +142,13 @@ def _entry(record: Record, *, name: str, chain: CallChain, notes: TraceNotes, in
     prompt = conversation.system_prompt or ""
     called = tuple(dict.fromkeys(name for call in calls for name in call.names))
     noted, named = notes.of(called)
-    marks: list[ImportedLabel] = []
-    for mark in (mark for call in (*calls, None) for mark in (call.marks if call else noted)):
-        mark = replace(mark, score=None) if inner else mark
-        marks += [] if mark in marks else [mark]  # each call of a trace repeats the trace's
+    marks = _once([*(mark for call in calls for mark in call.marks), *noted], inner=inner)
 
     return entry(
         record if len(calls) == 1 else _together(calls),
         name,
         conversation,
-        env=f"{name}/{CONTINUED}" if goes_on(chain.messages) else None,
-        goal=goal_of(conversation),
+        continued=goes_on(chain.messages),
         task={"env_config": {"system_prompt": content_hash(prompt)}},
         end=last.end,
         model=next((one.model for one in reversed(calls) if one.model), None),
@@ -162,6 +158,15 @@ def _entry(record: Record, *, name: str, chain: CallChain, notes: TraceNotes, in
         no_turns="no answer of the model",
         names=(*called, *named),
     )
+
+
+def _once(marks: Sequence[ImportedLabel], *, inner: bool) -> list[ImportedLabel]:
+    """Each label once, since each call of a trace repeats the trace's."""
+    found: list[ImportedLabel] = []
+    for mark in marks:
+        mark = replace(mark, score=None) if inner else mark
+        found += [] if mark in found else [mark]
+    return found
 
 
 def _together(calls: Sequence[ModelCall]) -> Record:

@@ -63,28 +63,33 @@ def _call(record: Record, trace: Object) -> Iterator[ModelCall | Rejection]:
     asked, parameters = opened(value.get("input")), parsed(value.get("modelParameters"))
     answers = given(value.get("output"))
     if not any(answers):
-        failed = value.get("level") == "ERROR"
-        yield record.rejected("no_content", unanswered(failed))
+        yield record.rejected("no_content", unanswered(value.get("level") == "ERROR"))
         return
     asked, listed = _without_tools(asked)
 
-    trace_id = next(filter(None, map(value.get, _TRACE)), trace.get("id"))
-    session = trace.get("sessionId") or value.get("sessionId") or trace_id
     model = value.get("model") or value.get("providedModelName")
-    usage = value if value.get("usageDetails") or value.get("usage") else {}
-    names = (trace_id, session, trace.get("name"))
     yield ModelCall(
         record=record,
         sent=sent(asked),
-        given=with_usage(answers[0], parsed_usage(usage)),
-        group=str(session) if session else None,
+        given=with_usage(answers[0], _usage(value)),
         order=value.get("startTime") or value.get("start_time"),
         tools=tools_of(inside(asked, "tools") or listed),
         model=model if isinstance(model, str) else None,
         sampling=parameters if isinstance(parameters, dict) else {},
-        names=tuple(str(one) for one in names if one),
-        marks=list(_scores(trace)) if trace else [],
+        **_about(value, trace),
     )
+
+
+def _about(value: Object, trace: Object) -> Object:
+    """Of which trace and session a generation is, and what is said of these."""
+    trace_id = next(filter(None, map(value.get, _TRACE)), trace.get("id"))
+    session = trace.get("sessionId") or value.get("sessionId") or trace_id
+    names = (trace_id, session, trace.get("name"))
+    return {
+        "group": str(session) if session else None,
+        "names": tuple(str(one) for one in names if one),
+        "marks": list(_scores(trace)),
+    }
 
 
 def _without_tools(asked: Any) -> tuple[Any, list[Any]]:
@@ -97,7 +102,7 @@ def _without_tools(asked: Any) -> tuple[Any, list[Any]]:
     return [one for one in asked if one not in tools], [one["content"] for one in tools]
 
 
-def parsed_usage(value: Object) -> Object:
+def _usage(value: Object) -> Object:
     """The counts of an observation, which CSV holds as text."""
     counts = parsed(value.get("usageDetails")) or parsed(value.get("usage"))
     return {"usage": counts} if isinstance(counts, dict) else {}

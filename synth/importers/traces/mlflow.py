@@ -33,26 +33,30 @@ def _calls(record: Record) -> Iterator[Told]:
     yield TraceNote(name, tuple(_scores(info)), (asked_as,) if isinstance(asked_as, str) else ())
 
     for span in record.parts("data/spans", record.value["data"]["spans"]):
-        if not isinstance(span.value, dict):
-            continue
-        held = span.value.get("attributes") or {}
-        told = {key: parsed(one) for key, one in held.items()}  # each is JSON text
-        if told.get("mlflow.spanType") not in _CALLS:
-            continue
-        asked, answered = told.get("mlflow.spanInputs"), told.get("mlflow.spanOutputs")
-        answers = given(answered)
-        if answers:
-            said = about(asked, answered)
-            said["tools"] = said["tools"] or tools_of(told.get("mlflow.chat.tools") or ())
-            yield ModelCall(
-                record=span,
-                sent=sent(asked),
-                given=with_usage(answers[0], answered),
-                group=name,
-                order=span.value.get("start_time_unix_nano") or span.value.get("start_time"),
-                names=(name,),
-                **said,
-            )
+        if isinstance(span.value, dict):
+            yield from _call(span, name)
+
+
+def _call(span: Record, name: str) -> Iterator[ModelCall]:
+    """The call that a span is, where it is one and was answered."""
+    held = span.value.get("attributes") or {}
+    told = {key: parsed(one) for key, one in held.items()}  # each is JSON text
+    if told.get("mlflow.spanType") not in _CALLS:
+        return
+    asked, answered = told.get("mlflow.spanInputs"), told.get("mlflow.spanOutputs")
+    answers = given(answered)
+    if answers:
+        said = about(asked, answered)
+        said["tools"] = said["tools"] or tools_of(told.get("mlflow.chat.tools") or ())
+        yield ModelCall(
+            record=span,
+            sent=sent(asked),
+            given=with_usage(answers[0], answered),
+            group=name,
+            order=span.value.get("start_time_unix_nano") or span.value.get("start_time"),
+            names=(name,),
+            **said,
+        )
 
 
 def _scores(info: Object) -> Iterator[ImportedLabel]:

@@ -5,13 +5,12 @@ Gemini, or a framework's own record of them.
 from typing import Any
 
 from synth.importers.agents.response_items import ITEM_TYPES, ResponseItems, are_items
-from synth.importers.attempt import End, end_of
+from synth.importers.attempt import End, stated_end
 from synth.importers.chats.columns import is_chat, opened
 from synth.importers.chats.dialogue import dialogue
 from synth.importers.chats.tools import tools_in_items, tools_of
-from synth.importers.chats.words import ENDS
 from synth.importers.hosted.searches import executed, resting_on, searched
-from synth.importers.records import Object, first_of, inside, is_object
+from synth.importers.records import Object, first_inside, first_of, inside, is_object
 from synth.importers.traces.model_call import used
 
 _SYSTEM = ("system", "instructions", "system_prompt", "systemInstruction", "system_instruction")
@@ -65,11 +64,7 @@ def given(value: Any) -> list[list[Object]]:
     """
     value = opened(value)
     if isinstance(value, str):
-        return (
-            [dialogue([{"role": "assistant", "content": value}], actions=False).messages]
-            if value
-            else []
-        )
+        value = [{"role": "assistant", "content": value}] if value else []
     if isinstance(value, list):
         value = {"output": value} if _is_items(value) else {"messages": value}
     if not isinstance(value, dict):
@@ -77,22 +72,29 @@ def given(value: Any) -> list[list[Object]]:
 
     key = next((key for key in _GIVEN if value.get(key)), None)
     held = opened(value[key]) if key is not None else None
-    if key == "choices" and isinstance(held, list):
-        told = (one.get("message") or one.get("delta") or one for one in held)
-        return [[*executed(one), *resting_on(_one(one), value)] for one in told]
-    if key == "candidates" and isinstance(held, list):
-        return [[*searched(one), *_one(one.get("content") or {})] for one in held]
-    if key == "generations" and isinstance(held, list):
-        flat = held[0] if held and isinstance(held[0], list) else held
-        return [_one(one.get("message") or one) for one in flat]
-    if key == "output" and isinstance(held, list) and _is_items(held):
-        return [_items(held)]
+    listed = _listed(key, held, value) if isinstance(held, list) else None
+    if listed is not None:
+        return listed
     if key in ("output", "message") and held is not value:
         return given(held) if not is_object(held, role=str) else [_one(held)]
-    if key == "messages" and isinstance(held, list):
-        last = held[-1:] if is_chat(held) else []
-        return [dialogue(last, actions=False).messages] if last else []
     return [_one(value)] if "content" in value or "tool_calls" in value or "kwargs" in value else []
+
+
+def _listed(key: str | None, held: list[Any], response: Object) -> list[list[Object]] | None:
+    """The answers in a list of the response; None where it holds none."""
+    if key == "choices":
+        told = (one.get("message") or one.get("delta") or one for one in held)
+        return [[*executed(one), *resting_on(_one(one), response)] for one in told]
+    if key == "candidates":
+        return [[*searched(one), *_one(one.get("content") or {})] for one in held]
+    if key == "generations":
+        flat = held[0] if held and isinstance(held[0], list) else held
+        return [_one(one.get("message") or one) for one in flat]
+    if key == "output" and _is_items(held):
+        return [_items(held)]
+    if key == "messages":
+        return [dialogue(held[-1:], actions=False).messages] if is_chat(held) else []
+    return None
 
 
 def unanswered(failed: Any) -> str:
@@ -106,7 +108,7 @@ def _one(message: Any) -> list[Object]:
         key in message for key in ("role", "type", "kwargs", "data", "message", "id")
     ):
         message = {"role": "assistant"} | message
-    if is_object(message, type=str) and message.get("type") == "message":
+    if inside(message, "type") == "message":
         message = {"role": "assistant"} | message
     read = dialogue([message], actions=False).messages
     if any(one["role"] not in ("assistant", "tool") for one in read):
@@ -156,10 +158,10 @@ def about(request: Any, response: Any) -> Object:
             asked = asked[key] | {name: one for name, one in asked.items() if one is not None}
     answered: Object = response if isinstance(response, dict) else {}
     declared = (asked.get("tools"), asked.get("functions"), inside(asked, "toolConfig.tools"))
-    models = (answered.get("model"), answered.get("modelVersion"), asked.get("model"))
+    model = first_inside(answered, ("model", "modelVersion"), str) or inside(asked, "model", str)
 
     return {
-        "model": next((one for one in models if isinstance(one, str) and one), None),
+        "model": model or None,
         "tools": (*tools_of(next(filter(None, declared), ())), *tools_in_items(asked, answered)),
         "sampling": {key: asked[key] for key in _SAMPLING if asked.get(key) is not None},
         **_ended(answered),
@@ -177,7 +179,7 @@ def _ended(response: Object) -> dict[str, End]:
     )
     words = {str(one).lower() for one in reasons if one}
     cut = words & {"length", "max_tokens", "max_output_tokens"}
-    return {"end": end_of(ENDS["length"])} if cut else {}
+    return {"end": stated_end("length")} if cut else {}
 
 
 def with_usage(messages: list[Object], response: Any) -> list[Object]:

@@ -6,11 +6,10 @@ conventions, or attributes of a span.
 from collections.abc import Iterator
 from typing import Any
 
-from synth.importers.attempt import end_of
+from synth.importers.attempt import stated_end
 from synth.importers.chats.columns import parsed
 from synth.importers.chats.dialogue import dialogue
 from synth.importers.chats.tools import tools_of
-from synth.importers.chats.words import ENDS
 from synth.importers.records import (
     ImportedLabel,
     Object,
@@ -62,7 +61,7 @@ def _calls(record: Record) -> Iterator[Told]:
         if usage is not None:
             back[0]["note"]["usage"] = usage
 
-        session = inside(about, "gen_ai.conversation.id", str) or inside(about, "session.id", str)
+        session = first_inside(about, ("gen_ai.conversation.id", "session.id"), str)
         yield ModelCall(
             record=span.record,
             sent=chat,
@@ -133,7 +132,7 @@ def _end(about: Object, answer: list[Any]) -> Object:
     told = parsed(inside(about, "gen_ai.response.finish_reasons"))
     own = [one.get("finish_reason") for one in answer if isinstance(one, dict)]
     words = {str(one).lower() for one in [*(told if isinstance(told, list) else [told]), *own]}
-    return {"end": end_of(ENDS["length"])} if words & {"length", "max_tokens"} else {}
+    return {"end": stated_end("length")} if words & {"length", "max_tokens"} else {}
 
 
 def _evaluated(span: TraceSpan) -> TraceNote | None:

@@ -67,17 +67,22 @@ def _from_events(span: TraceSpan) -> tuple[list[Any], list[Any]]:
             message = parsed(told.get("message")) or told
             back += [message if isinstance(message, dict) else {"content": message}]
         elif name.startswith("gen_ai.") and role in _EVENT_ROLES:
-            calls = parsed(told.get("tool_calls"))
-            message = {"role": role} | told | ({"tool_calls": calls} if calls else {})
-            if role == "tool" and "id" in told:
-                message["tool_call_id"] = told["id"]
-            before.append(message)
+            before.append(_told(role, told))
         elif name == "gen_ai.content.prompt":
             before += _listed(inside(told, "gen_ai.prompt"))
         elif name == "gen_ai.content.completion":
             back += _listed(inside(told, "gen_ai.completion"))
 
     return before, back[:1]
+
+
+def _told(role: str, said: Object) -> Object:
+    """The message that an event of a role is."""
+    calls = parsed(said.get("tool_calls"))
+    message = {"role": role} | said | ({"tool_calls": calls} if calls else {})
+    if role == "tool" and "id" in said:
+        message["tool_call_id"] = said["id"]
+    return message
 
 
 def _opened(event: tuple[str, Object]) -> tuple[str, Object]:

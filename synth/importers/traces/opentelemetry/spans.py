@@ -52,9 +52,8 @@ def spans(record: Record) -> Iterator[TraceSpan]:
     """The spans of a record, each with a place of its own where there are several."""
     value = record.value
     logged: dict[object, TraceSpan] = {}
-    for place, one, attributes in _found(value, ""):
-        part = record if one is value else record.part(place, one)
-        span = _span(part, one, attributes)
+    for place, one in _found(value, ""):
+        span = _span(record if one is value else record.part(place, one))
         if not _is_log(one):
             yield span
             continue
@@ -78,7 +77,7 @@ def _is_log(value: Object) -> bool:
     return any(key in value for key in ("timeUnixNano", "observedTimeUnixNano", "body"))
 
 
-def _found(value: Any, place: str) -> Iterator[tuple[str, Object, Object]]:
+def _found(value: Any, place: str) -> Iterator[tuple[str, Object]]:
     if not isinstance(value, dict):
         return
     inner = [
@@ -88,14 +87,20 @@ def _found(value: Any, place: str) -> Iterator[tuple[str, Object, Object]]:
         for index, one in enumerate(value[key]):
             yield from _found(one, f"{place}/{key}/{index}".strip("/"))
     if not inner:
-        yield place, value, {}
+        yield place, value
 
 
-def _span(record: Record, value: Object, shared: Object) -> TraceSpan:
-    flat = {key: one for key, one in value.items() if str(key).startswith("attributes.")}
+def _attributes(value: Object) -> Object:
+    """The attributes of a span, those that stand beside its other keys too."""
     told = parsed(value.get("attributes"))  # Phoenix's API gives them as JSON text
-    attributes = shared | (plain(told) if isinstance(told, dict | list) else {})
-    attributes |= {key.removeprefix("attributes."): one for key, one in flat.items()}
+    flat = {key: one for key, one in value.items() if str(key).startswith("attributes.")}
+    beside = {key.removeprefix("attributes."): one for key, one in flat.items()}
+    return (plain(told) if isinstance(told, dict | list) else {}) | beside
+
+
+def _span(record: Record) -> TraceSpan:
+    value: Object = record.value
+    attributes = _attributes(value)
     trace = (
         value.get("traceId")
         or value.get("trace_id")
