@@ -172,7 +172,7 @@ def _part(part: Any) -> str:
 
 
 def note_of(kind: Any) -> str:
-    """The note that stands in the place of content of a kind that was not logged, or is not read."""
+    """The note in the place of content of a kind that was not logged, or is not read."""
     return f"[{re.sub(r'[^A-Za-z0-9_-]', '_', str(kind))[:40]} left out on import]"
 
 

@@ -84,17 +84,7 @@ def _opened(
             continue
 
         path, name = found
-        file: Unpacked | StoredRun | Rejection
-        if not path.is_dir():
-            file = unpacked(path, name, known)
-        elif not is_run(path):
-            file = joined(path, name, known)
-        elif format in ("auto", NAME):
-            file = stored_run(path, name)
-        else:
-            detail = f"a run of synth; `--format {NAME}` or auto reads it"
-            file = Rejection(name, WHOLE, "unknown_format", detail)
-
+        file = _file(path, name, format, known)
         if isinstance(file, Rejection):
             yield file
         elif file.size and file.sha in first_with:
@@ -107,6 +97,20 @@ def _opened(
             else:
                 answered = partial(batches.answered, folder=path.parent)
                 yield Opened(path, file, _entries(file, format, settings, answered))
+
+
+def _file(
+    path: Path, name: str, format: str | Format, known: Known
+) -> Unpacked | StoredRun | Rejection:
+    """The file at a path, the events of a folder as one, or the run in it."""
+    if not path.is_dir():
+        return unpacked(path, name, known)
+    if not is_run(path):
+        return joined(path, name, known)
+    if format in ("auto", NAME):
+        return stored_run(path, name)
+    detail = f"a run of synth; `--format {NAME}` or auto reads it"
+    return Rejection(name, WHOLE, "unknown_format", detail)
 
 
 def entries_of(

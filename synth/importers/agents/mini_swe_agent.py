@@ -99,9 +99,7 @@ def _conversation(messages: list[Object], *, submitted: bool) -> Conversation:
 
         text = text_of(message.get("content")) if role != "response" else ""
         if role == "response":
-            unknown = [item.get("type") for item in message["output"] if not items.add(item)]
-            if unknown:
-                raise ValueError(f"response item of unknown type {unknown[0]!r}")
+            _take(items, message["output"])
         elif role in ("assistant", "tool"):
             chat.say(role, text or None, **message | {"note": {}})
         elif role != "exit":
@@ -118,6 +116,13 @@ def _conversation(messages: list[Object], *, submitted: bool) -> Conversation:
 
     read_actions(chat.messages, by_command)
     return chat.conversation()
+
+
+def _take(items: ResponseItems, output: list[Object]) -> None:
+    """Adds the items of a response. Raises `ValueError` for one of a kind that is not known."""
+    unknown = [item.get("type") for item in output if not items.add(item)]
+    if unknown:
+        raise ValueError(f"response item of unknown type {unknown[0]!r}")
 
 
 def _usage(used: Object | None, cost: Any) -> Usage | None:

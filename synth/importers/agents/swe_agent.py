@@ -9,7 +9,7 @@ only what the history lacks: the answer to the last action, and times.
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -117,11 +117,6 @@ def _read(record: Record, trial: int) -> Entry:
     conversation = _conversation(said, steps[-1] if steps else None)
     stats, status = run.info.model_stats or Stats(), run.info.exit_status or ""
     after = _SUBMITTED_AFTER.match(status)
-    times = (
-        ImportedLabel("execution_time_s", step.execution_time, turn)
-        for turn, step in enumerate(steps)
-        if step and step.execution_time
-    )
     counts = count_labels(
         conversation,
         steps_outside_history=len(run.trajectory or ()) - sum(step is not None for step in steps),
@@ -132,7 +127,7 @@ def _read(record: Record, trial: int) -> Entry:
         record,
         "swe_agent",
         conversation,
-        marks=(*times, *counts),
+        marks=(*_times(steps), *counts),
         no_turns="no message of the agent's own: no result, not a failure",
         trial=trial,
         end=ENDED.get(after["why"] if after else status, OPEN_END),
@@ -142,6 +137,13 @@ def _read(record: Record, trial: int) -> Entry:
         ),
         **_stated(run, conversation, instance_of(record.file_name)),
     )
+
+
+def _times(steps: Sequence[_TrajectoryStep | None]) -> Iterator[ImportedLabel]:
+    """How long the shell took, by turns."""
+    for turn, step in enumerate(steps):
+        if step and step.execution_time:
+            yield ImportedLabel("execution_time_s", step.execution_time, turn)
 
 
 def _stated(run: _SweAgentRun, conversation: Conversation, called: str | None) -> Object:

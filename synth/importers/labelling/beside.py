@@ -1,5 +1,5 @@
-"""The labels of an import: files of them read as rows, matched with every trajectory of the sources,
-and applied. A row that cannot be read is a rejection, and ends nothing.
+"""The labels of an import: files of them are read as rows, matched with every trajectory of the
+sources, and applied. A row that cannot be read is a rejection, and ends nothing.
 """
 
 import re

@@ -75,8 +75,6 @@ def _read(record: Record, settings: ImportSettings) -> Entry:
     conversation = _conversation(episode.traj)
     named = _NAME.match(record.file_name)
     dataset = named["dataset"] if named else "unknown"
-    last = (one for turn in conversation.turns[-1:] for one in turn.observations[-1:])
-    finished = any(one.content.startswith(_FINISHED) for one in last)
     reward = None if episode.reward is None else float(episode.reward)
 
     return entry(
@@ -91,10 +89,16 @@ def _read(record: Record, settings: ImportSettings) -> Entry:
         no_turns="the model wrote nothing",
         passed=settings.passed(reward),
         reward=reward,
-        end=(Termination.DONE, None) if finished else OPEN_END,
+        end=(Termination.DONE, None) if _is_finished(conversation) else OPEN_END,
         model=named and named["model"],
         sampling={"temperature": float(named["temperature"])} if named else {},
     )
+
+
+def _is_finished(conversation: Conversation) -> bool:
+    """Whether the last that the model was told is that the episode is over."""
+    last = (one for turn in conversation.turns[-1:] for one in turn.observations[-1:])
+    return any(one.content.startswith(_FINISHED) for one in last)
 
 
 def _conversation(traj: list[Object] | str) -> Conversation:

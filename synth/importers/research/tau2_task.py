@@ -8,7 +8,7 @@ from synth.importers.attempt import gold_action
 from synth.importers.conversation import heard
 from synth.importers.identity.known import benchmark_of
 from synth.importers.records import Object, inside
-from synth.schemas import Conversation, Source
+from synth.schemas import Conversation, Source, ToolCall
 
 _CHECKED = ("communicate_info", "nl_assertions", "env_assertions", "reward_basis")
 
@@ -25,11 +25,6 @@ def tau2_task(task: Object, domain: str | None, conversation: Conversation) -> O
     where = domain or inside(told, "domain", str) or "unknown"
     expected = inside(task, "evaluation_criteria.actions")
     actions = [one for one in expected or () if isinstance(one, dict)]
-    gold = tuple(
-        gold_action(at, one.get("name"), one.get("arguments") or {})
-        for at, one in enumerate(actions)
-        if one.get("requestor") != "user"
-    )
     script = {name: inside(task, f"evaluation_criteria.{name}") for name in _CHECKED}
     by_user = [one for one in actions if one.get("requestor") == "user"]
     persona = inside(task, "user_scenario.persona")
@@ -41,13 +36,22 @@ def tau2_task(task: Object, domain: str | None, conversation: Conversation) -> O
         "benchmark": _benchmark(told, domain, conversation),
         "identified": True,
         "task": {
-            "gold": None if expected is None else gold,
+            "gold": None if expected is None else _gold(actions),
             "script": _present(
                 {"persona": persona, "instructions": told, "user_actions": by_user, **script}
             ),
             "env_config": _present({"initial_state": state, "ticket": task.get("ticket")}),
         },
     }
+
+
+def _gold(actions: list[Object]) -> tuple[ToolCall, ...]:
+    """The actions that are expected of the agent."""
+    return tuple(
+        gold_action(at, one.get("name"), one.get("arguments") or {})
+        for at, one in enumerate(actions)
+        if one.get("requestor") != "user"
+    )
 
 
 def instructions_text(told: Any) -> str:

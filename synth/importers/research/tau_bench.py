@@ -24,6 +24,7 @@ from synth.importers.records import (
     by_record,
     is_object,
 )
+from synth.schemas import Conversation
 
 AGENTRX = "agentrx"
 """AgentRx labels name a trajectory of this format by its `task_id`."""
@@ -69,9 +70,6 @@ def recognises(value: Any) -> bool:
 def _read(record: Record, settings: ImportSettings) -> Entry:
     result = msgspec.convert(record.value, _TauBenchResult)
     task, conversation = result.info.task, dialogue(result.traj or []).conversation()
-    # the instruction is what the user simulator was told; the policy text names the domain
-    named = _DOMAIN.search((conversation.system_prompt or "")[:2000])
-    domain = named[1].lower() if named else None
     script: Object = {"user_id": task.user_id, "outputs": task.outputs}
     gold = tuple(gold_action(at, one.name, one.kwargs) for at, one in enumerate(task.actions or ()))
     model, sampling = _model_and_sampling(record.file_name)
@@ -80,8 +78,8 @@ def _read(record: Record, settings: ImportSettings) -> Entry:
         record,
         "tau_bench",
         conversation,
-        env=f"tau_bench/{domain or 'unknown'}",
-        goal=task.instruction,
+        env=f"tau_bench/{_domain(conversation)}",
+        goal=task.instruction,  # what the user simulator was told
         benchmark=benchmark_of(task.instruction, "task", "tau-bench"),
         identified=bool(task.instruction),
         task={
@@ -98,6 +96,12 @@ def _read(record: Record, settings: ImportSettings) -> Entry:
 
 
 FORMAT = by_record(recognises, _read, as_declared)
+
+
+def _domain(conversation: Conversation) -> str:
+    """The domain that the policy text names."""
+    named = _DOMAIN.search((conversation.system_prompt or "")[:2000])
+    return named[1].lower() if named else "unknown"
 
 
 def _beside(result: _TauBenchResult) -> Object:

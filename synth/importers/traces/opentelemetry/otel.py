@@ -1,5 +1,5 @@
 """OpenTelemetry traces of calls of a model: the GenAI conventions (messages as attributes or as
-events), OpenLLMetry, OpenInference (Phoenix), the Vercel AI SDK. Evaluations are events by the GenAI
+events), OpenLLMetry, OpenInference (Phoenix), the Vercel AI SDK. Evaluations are events by these
 conventions, or attributes of a span.
 """
 
