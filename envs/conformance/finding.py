@@ -123,11 +123,6 @@ class ConformanceRig:
         """The policies that can act in the environment, by name, the most telling first."""
         return players(self.world.spec)
 
-    @property
-    def most_telling(self) -> dict[str, Choose]:
-        """The first of the players alone."""
-        return dict([next(iter(self.players.items()))])
-
     async def played(
         self,
         task: Task,
@@ -161,16 +156,18 @@ class ConformanceRig:
         self,
         where: str,
         again: Again,
-        whose: Mapping[str, Choose],
+        whose: Mapping[str, Choose] | None = None,
         max_turns: int = MOST_TURNS,
     ) -> int:
-        """Plays each task by each of the policies, and once more in another way. Counts the turns.
-        Raises `FailedError` for the first episode that goes otherwise.
+        """Plays each task by each of the policies (by the most telling player, where none is
+        given), and once more in another way. Counts the turns. Raises `FailedError` for the first
+        episode that goes otherwise.
         """
 
+        policies = whose or dict([next(iter(self.players.items()))])
         turns = 0
         for task in self.tasks:
-            for who, choose in whose.items():
+            for who, choose in policies.items():
                 expected = await self.played(task, choose, max_turns=max_turns)
                 self.note(f"task {task.task_id} by {who}{where}")
                 found = await again(task, expected)

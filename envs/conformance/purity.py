@@ -26,7 +26,7 @@ async def check_has_no_side_effects(bench: ConformanceRig) -> str:
 
         return found
 
-    await bench.alike(", with questions asked before every turn", asked, bench.most_telling)
+    await bench.alike(", with questions asked before every turn", asked)
 
     return ""
 
@@ -83,7 +83,7 @@ async def reset_starts_anew(bench: ConformanceRig) -> str:
         await bench.played(bench.tasks[-1], env=used, max_turns=3)
         return await perform(used, task, known.actions)
 
-    await bench.alike(", after another in the same instance", reset, bench.most_telling)
+    await bench.alike(", after another in the same instance", reset)
     await used.close()
 
     return ""
@@ -128,6 +128,6 @@ async def instances_are_apart(bench: ConformanceRig) -> str:
 
         return found
 
-    await bench.alike(", with another episode live", beside, bench.most_telling)
+    await bench.alike(", with another episode live", beside)
 
     return f"{len(bench.tasks)} pairs of episodes in alternation"

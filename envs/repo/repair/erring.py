@@ -1,5 +1,5 @@
-"""How the environment's own expert errs, by name, and what is next for it then; a misconception lasts
-all through an episode.
+"""How the environment's own expert errs, by name, and what is next for it then; a misconception
+lasts all through an episode.
 """
 
 import re

@@ -1,5 +1,5 @@
-"""Loops and recursion that end too early: one round in place of many, the first find in place of the
-best, one step down and no further.
+"""Loops and recursion that end too early: one round in place of many, the first find in place of
+the best, one step down and no further.
 """
 
 import ast
