@@ -4,7 +4,7 @@ that it is the recorded world.
 Resume, replay, retry, failure injection and counterfactual twins all stand on this.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -26,7 +26,6 @@ from synth.schemas import (
     valid_text,
 )
 
-Normalise = Callable[[Observation], Observation]
 Pair = tuple[str, Any, Any]
 """The name of something that a record holds, as it was recorded and as it is now."""
 
@@ -63,11 +62,6 @@ class Replayed(msgspec.Struct, frozen=True):
     check: CheckResult | None
 
 
-def exactly(observation: Observation) -> Observation:
-    """No normalisation: observations are compared to the letter."""
-    return observation
-
-
 async def branch(
     env: Env,
     task: Task,
@@ -75,7 +69,6 @@ async def branch(
     turn: int,
     *,
     snapshots: Mapping[int, Snapshot] | None = None,
-    normalise: Normalise = exactly,
 ) -> Opening:
     """Puts a world into the state before turn `turn`, and gives the opening as the trajectory
     records it.
@@ -95,8 +88,8 @@ async def branch(
     done = await _restored(env, turn, snapshots or {})
     found = None
     if done is None:
-        found, done = _opening_difference(trajectory, await env.reset(task), normalise), 0
-    found = found or await _redo(env, trajectory, range(done, turn), normalise)
+        found, done = _opening_difference(trajectory, await env.reset(task)), 0
+    found = found or await _redo(env, trajectory, range(done, turn))
     if found is not None:
         raise DriftError(found)
     return recorded_opening(trajectory)
@@ -127,17 +120,15 @@ async def branched(
     return await guard_async(Fault.ENVIRONMENT, "branch", drifting, limit_s)
 
 
-async def replay(
-    env: Env, task: Task, trajectory: Trajectory, *, normalise: Normalise = exactly
-) -> Replayed:
+async def replay(env: Env, task: Task, trajectory: Trajectory) -> Replayed:
     """Executes a whole trajectory again, opening and check included, up to the first difference.
 
     The verdict is compared where one is stored. A verdict of another version of the check may
     differ (see `synth recheck`);
     the facts may not.
     """
-    found = _opening_difference(trajectory, await env.reset(task), normalise)
-    found = found or await _redo(env, trajectory, range(len(trajectory.turns)), normalise)
+    found = _opening_difference(trajectory, await env.reset(task))
+    found = found or await _redo(env, trajectory, range(len(trajectory.turns)))
     if found is not None:
         return Replayed(False, found, None)
     if task.check is None and trajectory.check_result is None:
@@ -148,7 +139,7 @@ async def replay(
         if stored.version == check.version:
             verdict, again = (stored.passed, stored.parts), (check.passed, check.parts)
             pairs.append(("verdict", verdict, again))
-        found = _difference(len(trajectory.turns), pairs, normalise)
+        found = _difference(len(trajectory.turns), pairs)
     return Replayed(found is None, found, check)
 
 
@@ -166,9 +157,7 @@ async def _restored(env: Env, turn: int, snapshots: Mapping[int, Snapshot]) -> i
     return max(fitting)
 
 
-async def _redo(
-    env: Env, trajectory: Trajectory, turns: Sequence[int], normalise: Normalise
-) -> Difference | None:
+async def _redo(env: Env, trajectory: Trajectory, turns: Sequence[int]) -> Difference | None:
     """Does recorded turns again, up to the first difference; what no agent did (canned turns) is
     not done.
     """
@@ -187,15 +176,13 @@ async def _redo(
         unknown = termination in (Termination.FAULT, Termination.UNREPORTED)
         if not (is_last and unknown) and not by_the_user:
             pairs.append(("end", done, response.done))
-        found = _difference(turn.index, pairs, normalise)
+        found = _difference(turn.index, pairs)
         if found is not None:
             return found
     return None
 
 
-def _opening_difference(
-    trajectory: Trajectory, opening: Opening, normalise: Normalise
-) -> Difference | None:
+def _opening_difference(trajectory: Trajectory, opening: Opening) -> Difference | None:
     """A canned greeting is recorded as the first turn, with the opening observations as its
     answer.
     """
@@ -208,17 +195,17 @@ def _opening_difference(
         ("observations", observations, opening.observations),
         ("state key", trajectory.opening_state_key, opening.state_key),
     ]
-    return _difference(None, pairs, normalise)
+    return _difference(None, pairs)
 
 
-def _difference(turn: int | None, pairs: Sequence[Pair], normalise: Normalise) -> Difference | None:
+def _difference(turn: int | None, pairs: Sequence[Pair]) -> Difference | None:
     """The first that is expected and found otherwise. Observations are compared as a ledger holds
-    them (no lone surrogates), in a user's scripted words, normalised.
+    them (no lone surrogates), in a user's scripted words.
     """
 
     def comparable(observation: Observation) -> Observation:
         given = observation.as_given()
-        return normalise(replace(given, content=valid_text(given.content)))
+        return replace(given, content=valid_text(given.content))
 
     for what, *both in pairs:
         if what == "observations":

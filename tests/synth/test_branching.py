@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synth.branching import DriftError, branch, exactly, replay
+from synth.branching import DriftError, branch, replay
 from synth.envs.echo import WORLD, EchoEnv, make_tasks, open_echo
 from synth.schemas.canonical import content_hash
 from synth.schemas.environment import AgentTurn
@@ -25,8 +25,8 @@ TRAJECTORY = recorded(WORLD, CONFIG, TASK, trial=1)
 replaced = msgspec.structs.replace
 
 
-def replayed(trajectory, *, config=CONFIG, task=TASK, normalise=exactly):
-    return asyncio.run(replay(open_echo(config), task, trajectory, normalise=normalise))
+def replayed(trajectory, *, config=CONFIG, task=TASK):
+    return asyncio.run(replay(open_echo(config), task, trajectory))
 
 
 def with_turn(index, **changes):
@@ -189,19 +189,6 @@ def test_drift_between_processes_is_caught():
     asyncio.run(branch(open_echo(config), task, trajectory, 1))
     with pytest.raises(DriftError, match="turn 1: observations recorded as"):
         asyncio.run(branch(open_echo(config), task, trajectory, 2))
-
-    def without_token(observation):
-        return replaced(observation, content=observation.content.split()[0])
-
-    asyncio.run(
-        branch(
-            open_echo(config),
-            task,
-            trajectory,
-            2,
-            normalise=lambda o: without_token(o) if o.source is Source.TOOL else o,
-        )
-    )
 
 
 @pytest.mark.parametrize("turn", [-1, len(TRAJECTORY.turns) + 1])
