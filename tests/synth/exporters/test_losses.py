@@ -21,7 +21,7 @@ from synth.exporters.kinds.sft import SFT, sft_rows
 from synth.exporters.kinds.sft_rows import SftRow
 from synth.exporters.registry import form_of
 from synth.exporters.tally import ExportCounts
-from synth.pairs import preference_pairs
+from synth.pairs import PairReport, PairSettings, preference_pairs
 from synth.schemas.errors import ConfigError
 from synth.schemas.text.messages import ENVIRONMENT_NAME
 from synth.schemas.trajectory import Observation, Source, Turn
@@ -118,7 +118,7 @@ def test_what_a_pair_stands_on_is_named_where_a_form_has_no_columns_for_it(
 ) -> None:
     base, good = fork("a")
     ledger = planted(tmp_path, [base, good], [accepted(base, 1, good)])
-    (found,) = preference_pairs(ledger)
+    (found,) = preference_pairs(ledger, PairSettings(), PairReport())
     said = {"role": "assistant", "content": "a"}
     row = LabelledRow(found.pair, found.prompt, [], (said, said))
     assert form_of("dpo", form).unsaid(row) == (facts.EVIDENCE,)

@@ -10,9 +10,11 @@ import pytest
 from benchmarks.critical_steps import EXPLORER
 from synth.ledger import StoredLedger
 from synth.pairs import (
+    KtoReport,
     LabelSettings,
     PairReport,
     PairSettings,
+    StepReport,
     kto_labels,
     preference_pairs,
     step_labels,
@@ -49,7 +51,9 @@ def storefront(tmp_path_factory: pytest.TempPathFactory) -> StoredLedger:
 def test_every_pair_can_be_found_again_in_the_trajectories_that_it_names(
     storefront: StoredLedger,
 ) -> None:
-    assert list(preference_pairs(storefront)) == [], "all of it is scripted"
+    assert list(preference_pairs(storefront, PairSettings(), PairReport())) == [], (
+        "all of it is scripted"
+    )
     settings, report = PairSettings(include_scripted=True), PairReport()
     rows = list(preference_pairs(storefront, settings, report))
     assert len(rows) == report.rows > 0
@@ -67,13 +71,18 @@ def test_every_pair_can_be_found_again_in_the_trajectories_that_it_names(
         assert act_digest(chosen.turns[at]) != act_digest(rejected.turns[at])
         assert row.pair.evidence.q_pos > row.pair.evidence.q_neg
     assert len({row.pair.pair_id for row in rows}) == len(rows)
-    assert list(preference_pairs(StoredLedger(storefront.storage.url), settings)) == rows
+    assert (
+        list(preference_pairs(StoredLedger(storefront.storage.url), settings, PairReport())) == rows
+    )
 
 
 def test_positives_pass_as_often_as_their_task_and_every_negative_has_its_positive(
     storefront: StoredLedger,
 ) -> None:
-    labels = [row.label for row in kto_labels(storefront, LabelSettings(include_scripted=True))]
+    labels = [
+        row.label
+        for row in kto_labels(storefront, LabelSettings(include_scripted=True), KtoReport())
+    ]
     positives, negatives = (
         [one for one in labels if one.desirable],
         [one for one in labels if not one.desirable],
@@ -90,7 +99,7 @@ def test_positives_pass_as_often_as_their_task_and_every_negative_has_its_positi
 def test_steps_have_counted_values_and_the_check_blames_turns_of_the_policy(
     storefront: StoredLedger,
 ) -> None:
-    rows = list(step_labels(storefront, LabelSettings(include_scripted=True)))
+    rows = list(step_labels(storefront, LabelSettings(include_scripted=True), StepReport()))
     counted = [row.label for row in rows if row.label.tier is Tier.INTERVENTIONAL]
     assert counted
     assert all(0 <= one.successes <= one.n and one.n for one in counted)
@@ -118,7 +127,7 @@ def test_an_act_whose_argument_stands_nowhere_is_not_to_be_learnt_even_where_it_
         list(preference_pairs(StoredLedger(url), PairSettings(include_scripted=True), report)) == []
     )
     assert report.left_out["chosen_unjustified_argument"] == 6
-    steps = list(step_labels(StoredLedger(url), LabelSettings(include_scripted=True)))
+    steps = list(step_labels(StoredLedger(url), LabelSettings(include_scripted=True), StepReport()))
     with_labels = [row.label for row in steps if row.label.label is not None]
     assert {
         (msgspec.json.decode(row.step.tool_calls[0].arguments)["way"], row.label.label)
