@@ -7,8 +7,7 @@ from typing import Any, Literal, get_args
 from synth.exporters.folder.shards import part_of
 from synth.loss_turns import IMPORTED
 from synth.pairs.kept_steps import PASSED
-from synth.pairs.observed.pair import ObservedPair
-from synth.pairs.observed.sides import ObservedSide
+from synth.pairs.observed.pair import ObservedPair, ObservedSide
 from synth.schemas import KtoLabel, Outcome, PairLabel, PrmLabel, Tier, Trajectory
 
 Evidence = Literal["exact", "tested", "counted", "judged", "declared", "observed"]

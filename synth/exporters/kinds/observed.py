@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from synth.exporters.kinds.labelled import DPO, KTO, LabelledRow, pair_settings, told_rows
 from synth.exporters.tally import ExportCounts
 from synth.ledger.ledger import StoredLedger
+from synth.pairs.observed.pair import ObservedSide
 from synth.pairs.observed.report import ObservedReport
 from synth.pairs.observed.rows import ObservedRow, observed_pairs
-from synth.pairs.observed.sides import ObservedSide
 
 
 def pairs(ledger: StoredLedger, tally: ExportCounts) -> Iterator[LabelledRow]:

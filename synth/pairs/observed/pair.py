@@ -1,4 +1,4 @@
-"""A comparison of two acts of collected trials, as it is written."""
+"""A comparison of two acts of collected trials, and one of its acts, as they are written."""
 
 from collections.abc import Collection, Sequence
 
@@ -44,6 +44,40 @@ class ObservedPair(msgspec.Struct, frozen=True):
     def family(self) -> str:
         """By what parted the trials."""
         return f"observed_{self.diverged}"
+
+
+class ObservedSide(msgspec.Struct, frozen=True):
+    """One act of a comparison, as a trainer of single turns is given it. `desirable`: the act whose
+    trials passed more often than those of the other one there.
+    """
+
+    pair: ObservedPair
+    desirable: bool
+
+    @property
+    def trajectory_id(self) -> str:
+        """Of the trial that shows the act."""
+        return self.pair.chosen_id if self.desirable else self.pair.rejected_id
+
+    @property
+    def successes(self) -> int:
+        """Trials that did it and passed."""
+        return self.pair.chosen_successes if self.desirable else self.pair.rejected_successes
+
+    @property
+    def trials(self) -> int:
+        """Trials that did it."""
+        return self.pair.chosen_trials if self.desirable else self.pair.rejected_trials
+
+    @property
+    def policy(self) -> str:
+        """Of the trial that shows it."""
+        return self.pair.chosen_policy if self.desirable else self.pair.rejected_policy
+
+    @property
+    def authorship(self) -> Authorship:
+        """Who wrote it."""
+        return self.pair.chosen_authorship if self.desirable else self.pair.rejected_authorship
 
 
 class DrawnComparison(msgspec.Struct, frozen=True):
