@@ -102,11 +102,9 @@ class CriticalStep(Study):
         passed, and the versions of their environments.
         """
         drops, retries = decisive_drops(stage), solved_retries(stage)
-        solved = [[one, *turn] for one, turns in retries.items() for turn in turns.items()]
+        more = drops, listed(retries), listed(self._siblings(stage))
 
-        told = listed(self._siblings(stage))
-
-        return [*super().inputs(stage), *filter(None, (drops, solved, told))]
+        return [*super().inputs(stage), *filter(None, more)]
 
     def _siblings(self, stage: StageContext) -> Siblings:
         """What other trials suggest, where they are asked; base trials are the same all along."""

@@ -45,14 +45,14 @@ def composition(parts: Iterable[tuple[Mapping[str, Hashable], int]]) -> dict[str
     return {trait: dict(sorted(counts.items())) for trait, counts in found.items()}
 
 
-def share(counts: Composition, trait: str, value: str = "True") -> str:
-    """How much falls to one value, in words."""
+def share(counts: Composition, trait: str) -> str:
+    """How much has a trait, in words."""
     found = counts.get(trait, {})
     total = sum(found.values())
-    return f"{found.get(value, 0) / total:.0%}" if total else "nothing"
+    return f"{found.get('True', 0) / total:.0%}" if total else "nothing"
 
 
-def is_candidate(trajectory: Trajectory, *, tested: bool = False) -> bool:
+def is_candidate(trajectory: Trajectory, *, tested: bool) -> bool:
     """A success that, unless `tested` ones are taken in, was not played to test an act."""
     return trajectory.outcome == "success" and (tested or trajectory.synthesizer not in EVIDENCE)
 

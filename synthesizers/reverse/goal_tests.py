@@ -88,9 +88,7 @@ async def asks_for_another(env: Env, check: Check, turns: Sequence[AgentTurn], t
     return not (await perform(env, task, turns)).verdict.passed
 
 
-async def passes_with(
-    bench: ConformanceRig, task: Task, goal: str, most_turns: int = MAX_TURNS
-) -> bool:
+async def passes_with(bench: ConformanceRig, task: Task, goal: str, most_turns: int) -> bool:
     """Whether the expert passes a task's check when it is told this goal in the place of the
     task's own. One that breaks at a text which it cannot read has not passed.
     """

@@ -68,7 +68,7 @@ class GoalWriter:
         self,
         rules: WriteGoal | None,
         client: RoleClient | None,
-        reword: Reword | None = None,
+        reword: Reword | None,
     ) -> None:
         self.replies: list[RoleReply] = []
         self.faults: list[FaultError] = []

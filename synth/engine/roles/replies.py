@@ -96,7 +96,7 @@ def refusal_in(completion: Completion) -> str | None:
     return f"{REFUSED}: {_short(completion)}" if refuses(text) else None
 
 
-def mended_in(completion: Completion, *, form: bool = False) -> tuple[str, ...]:
+def mended_in(completion: Completion, *, form: bool) -> tuple[str, ...]:
     """What a lenient reader had to do with the JSON of a reply; `form`: JSON was asked for, and an
     answer was read.
     """

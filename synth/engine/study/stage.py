@@ -104,7 +104,7 @@ def bound_stage(
     name: str,
     flow: Flow,
     roles: Mapping[str, Role],
-    entry: Any = None,
+    entry: Any,
 ) -> MethodStage:
     """Binds a method to its place in a flow. Raises `ConfigError` for anything that the flow
     lacks.
