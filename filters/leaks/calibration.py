@@ -1,5 +1,5 @@
-"""How far a judge of leaks may be believed: it is asked about turns in which a leak was planted, and
-about turns without one (`data/leaks/wordings.yaml`).
+"""How far a judge of leaks may be believed: it is asked about turns in which a leak was planted,
+and about turns without one (`data/leaks/wordings.yaml`).
 """
 
 import asyncio

@@ -15,8 +15,8 @@ from synth.text.leaks import Leak, suspicions
 from synth.text.leaks.scan import authored
 
 METRIC = "leaks.judged"
-"""1: a judge sees a leak in what is suspected; 0: it sees none; None: there is no judge, no need, or
-no answer.
+"""1: a judge sees a leak in what is suspected; 0: it sees none; None: there is no judge, no need,
+or no answer.
 """
 WEIGHT = "leaks.weight"
 """The largest weight of a turn of a retry (`planted.weight`); None: see `reason`."""

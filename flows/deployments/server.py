@@ -132,7 +132,7 @@ class ToldServer:
 
 
 def _forget_events() -> None:
-    """Drops the events that wait to be sent: at its end the process would try each of them for 7 s."""
+    """Drops the events that wait to be sent: at its end the process would try each for 7 s."""
     from prefect.events.worker import EventsWorker
 
     for worker in list(EventsWorker._instances.values()):  # type: ignore[misc]

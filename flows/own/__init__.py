@@ -1,1 +1,1 @@
-"""What is a user's own: flow files, what they say of environments, and the folders of their runs."""
+"""A user's own: flow files, what they say of environments, and the folders of their runs."""

@@ -1,8 +1,9 @@
 """Lists and tables that synth is installed with, as YAML."""
 
+from collections.abc import Hashable
 from functools import cache
 from importlib.resources import files
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 
@@ -11,7 +12,7 @@ Decoded = TypeVar("Decoded")
 
 def read(place: str, kind: type[Decoded]) -> Decoded:
     """A file by its place in the package, such as `data/modes/mast.yaml`; read once."""
-    found: Decoded = _decoded(place, kind)
+    found: Decoded = _decoded(place, cast("Hashable", kind))
     return found
 
 

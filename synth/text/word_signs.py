@@ -19,7 +19,7 @@ class SignWeights(msgspec.Struct, frozen=True):
 
 
 def odds_by(place: str, seen: Iterable[str]) -> float:
-    """How likely it is by these signs that a sentence is what the weights in a file tell, in nats."""
+    """How likely a sentence is, by these signs, what the weights in a file tell, in nats."""
     weights: SignWeights = read(place, SignWeights)
     return weights.base + sum((weights.signs.get(sign, 0.0) for sign in sorted(seen)), 0.0)
 

@@ -1,4 +1,6 @@
-"""Messages at the edges: results without a call, several agents, legacy calls, lone surrogates, greetings."""
+"""Messages at the edges: results without a call, several agents, legacy calls, lone surrogates,
+greetings.
+"""
 
 from synth.schemas.text.conversation import from_messages
 from synth.schemas.text.messages import to_messages

@@ -36,8 +36,8 @@ class BotRepair(msgspec.Struct, frozen=True):
 
 
 async def mended(place: TaskTree) -> Mapping[str, BotRepair]:
-    """By bot, the first edit of its own with which all that an agent sees passes; none of a bot that
-    finds none, and of nobody where nothing that an agent sees fails.
+    """By bot, the first edit of its own with which all that an agent sees passes; none of a bot
+    that finds none, and of nobody where nothing that an agent sees fails.
     """
     async with workshop(place) as shop:
         known = await shop.spectrum()

@@ -24,7 +24,9 @@ from synth.side_by_side import run_workers
 
 T = TypeVar("T")
 COMMITTED = ("trajectories", "tasks", "decisions", "scores", "nodes", "edges")
-"""Kinds of rows of a unit's result, as `StoredLedger.commit` names them; replies are sorted out first."""
+"""Kinds of rows of a unit's result, as `StoredLedger.commit` names them; replies are sorted out
+first.
+"""
 OF_ALL = ""
 """The key of results that concern all units of a shard."""
 ASKED_AT_ONCE = 64
@@ -33,8 +35,9 @@ ASKED_AT_ONCE = 64
 
 @dataclass
 class UnitResult:
-    """The results of one unit: rows by the names that `StoredLedger.commit` gives them, and trajectories
-    kept `apart`, which the flow never shows. A unit that stays `open` is left to a rerun.
+    """The results of one unit: rows by the names that `StoredLedger.commit` gives them, and
+    trajectories kept `apart`, which the flow never shows. A unit that stays `open` is left to a
+    rerun.
     """
 
     trajectories: list[Trajectory] = field(default_factory=list)

@@ -23,8 +23,8 @@ LEAST, MOST = 3, 30
 """Words of a sentence that says anything, and of one that is read as a whole."""
 FROM = 0.3
 """Log odds from which a sentence is for a judge. Of an author whom the fit has not seen .62 to .80
-of the references reach it, and .01 to .07 of the sentences of harmless turns; of real unguided agents'
-sentences that were fitted to .002 do.
+of the references reach it, and .01 to .07 of the sentences of harmless turns; of real unguided
+agents' sentences that were fitted to .002 do.
 """
 _ENDS = frozenset({"before", "already", "once"})
 

@@ -16,7 +16,7 @@ def is_field(key: str) -> bool:
 
 
 def without_keys(text: str) -> str:
-    """A text in which `BREAK` stands for each key of an object that names a member; not for one that
-    begins with a capital, which may be a name.
+    """A text in which `BREAK` stands for each key of an object that names a member; not for one
+    that begins with a capital, which may be a name.
     """
     return _NAMED.sub(BREAK, text)

@@ -1,4 +1,6 @@
-"""Distractors, refusals and complications are those that the dials asked for; dials that no world can have are refused."""
+"""Distractors, refusals and complications are those that the dials asked for; dials that no world
+can have are refused.
+"""
 
 import re
 from typing import Any

@@ -1,4 +1,6 @@
-"""Amounts, denials and reads are labelled by what the agent had seen; the monitor over whole episodes."""
+"""Amounts, denials and reads are labelled by what the agent had seen; the monitor over whole
+episodes.
+"""
 
 import ast
 from pathlib import Path

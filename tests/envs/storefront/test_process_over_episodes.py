@@ -1,4 +1,6 @@
-"""The rules as automata: every one is there, limits over several acts, and what a breach does to a verdict."""
+"""The rules as automata: every one is there, limits over several acts, and what a breach does to a
+verdict.
+"""
 
 from synth.envs.storefront import WORLD
 from synth.envs.storefront.check.check import evaluate

@@ -1,4 +1,6 @@
-"""Explorations at size, and mixes of what goals leave open, ask under a condition or ask as a question."""
+"""Explorations at size, and mixes of what goals leave open, ask under a condition or ask as a
+question.
+"""
 
 from random import Random
 

@@ -1,4 +1,4 @@
-"""What a writer sees, which of its replies are goals, and words for goals that rules have written."""
+"""What a writer sees, which of its replies are goals, and words for goals that rules wrote."""
 
 import json
 import re

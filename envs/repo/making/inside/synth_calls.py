@@ -100,5 +100,6 @@ def literal(value: object, depth: int = 4) -> bool:
         return False
     if len(value) > LONGEST:  # type: ignore[arg-type]
         return False
-    inner = [*value, *value.values()] if isinstance(value, dict) else list(value)  # type: ignore[call-overload]
-    return all(literal(one, depth - 1) for one in inner)
+    if isinstance(value, dict):
+        return all(literal(one, depth - 1) for one in (*value, *value.values()))
+    return all(literal(one, depth - 1) for one in value)  # type: ignore[attr-defined]

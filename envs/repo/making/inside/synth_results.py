@@ -29,7 +29,8 @@ RUNNER = [
     (json, "dumps"),
     (os, "write"),
 ]
-"""What runs tests and reports them; nothing that is tested has reason to put others in its place."""
+"""What runs tests and reports them; nothing that is tested has reason to put others in its place.
+"""
 
 
 def _running() -> list[Any]:
