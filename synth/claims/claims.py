@@ -12,7 +12,6 @@ with the next number, which again belongs to the worker that creates it. A lease
 the fence keeps the truth.
 """
 
-import asyncio
 import contextlib
 import threading
 import time
@@ -275,14 +274,6 @@ def _if_it_can(request: Callable[..., object], *given: object) -> None:
     """Does what nothing depends on; a storage that refuses is let be."""
     with contextlib.suppress(SynthError):
         guard("lease", lambda: request(*given))
-
-
-def soon(loop: asyncio.AbstractEventLoop, call: Callable[[], object]) -> None:
-    """Has something called in a loop from any thread; not at all once the loop is closed, because
-    its work is over.
-    """
-    with contextlib.suppress(RuntimeError):
-        loop.call_soon_threadsafe(call)
 
 
 def _name(lease: Lease) -> str:

@@ -14,7 +14,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
-from synth.claims.claims import Claim, Lease, Leases, soon
+from synth.claims.claims import Claim, Lease, Leases
 from synth.ledger import StageRef
 from synth.ledger.log.fencing import FENCE, FencedError
 from synth.ledger.log.state import LedgerState
@@ -234,7 +234,7 @@ class ClaimedSlots:
         loop, under_way = asyncio.get_running_loop(), set[asyncio.Future[None]]()
 
         def lost() -> None:
-            soon(loop, lambda: under_way.add(asyncio.ensure_future(self.reclaim())))
+            _soon(loop, lambda: under_way.add(asyncio.ensure_future(self.reclaim())))
 
         self.leases.watchers.add(lost)
         try:
@@ -255,3 +255,11 @@ class ClaimedSlots:
                 await self.reclaim()
             units.claimed -= slot_id not in self.held
         return slot_id in self.held
+
+
+def _soon(loop: asyncio.AbstractEventLoop, call: Callable[[], object]) -> None:
+    """Has something called in a loop from any thread; not at all once the loop is closed, because
+    its work is over.
+    """
+    with contextlib.suppress(RuntimeError):
+        loop.call_soon_threadsafe(call)

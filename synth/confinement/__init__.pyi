@@ -18,7 +18,6 @@ from synth.confinement.command import (
     ProcessLimits as ProcessLimits,
     confined_command as confined_command,
     environment_file as environment_file,
-    hand_over as hand_over,
     missing as missing,
 )
 from synth.confinement.keeping import KeeperEndedError as KeeperEndedError
@@ -30,3 +29,4 @@ from synth.confinement.processes import (
     tree as tree,
 )
 from synth.confinement.running import Ran as Ran, end_inside as end_inside
+from synth.confinement.users import hand_over as hand_over

@@ -14,11 +14,12 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from synth.confinement.system_calls import program_file
+from synth.confinement.users import hand_over
 from synth.schemas import ConfigError
 
 INSIDE = "/world"
 """Where the writable folder stands inside."""
-_UID, _FIRST_UID, _UIDS = 1000, 200_000, 60_000
+_UID = 1000
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
 _CONFIGURATION = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime", "/etc/mime.types")
 _PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -286,25 +287,6 @@ def _other_user(folder: Path, user: int | None) -> list[str]:
         "--clear-groups",
         "--inh-caps=-all",
     ]
-
-
-def hand_over(folder: Path, of: Path | None = None) -> int:
-    """Makes a folder and all in it the property of the user that works in it (in `of`), where we
-    are root; which user that is.
-    """
-    if os.geteuid() != 0:
-        return os.geteuid()
-
-    user = _FIRST_UID + (of or folder).stat().st_ino % _UIDS
-    os.chown(folder, user, user, follow_symlinks=False)
-
-    for _, folders, files, place in os.fwalk(
-        folder
-    ):  # by descriptor: no link that appears meanwhile is followed
-        for name in [*folders, *files]:
-            os.chown(name, user, user, dir_fd=place, follow_symlinks=False)
-
-    return user
 
 
 def _reachable(path: Path) -> bool:

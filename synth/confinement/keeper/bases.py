@@ -11,8 +11,8 @@ from pathlib import Path
 
 from synth.confinement.keeper.mounts import GUARDED, bind, mapped, mount, unmount
 from synth.confinement.keeper.trees.walking import entries, folder
+from synth.confinement.users import worker_of
 
-_FIRST_UID, _UIDS = 200_000, 60_000
 _IDLE = 16
 """So many bases stay shown while no branch uses them: to look through one takes a while."""
 
@@ -43,10 +43,7 @@ def user_of(base: str, *, as_root: bool) -> int:
     """The user that works in branches of a folder: where we are root (and not only in a namespace
     of our own), one that nobody else is.
     """
-    if not as_root:
-        return os.geteuid()
-
-    return _FIRST_UID + Path(base).stat().st_ino % _UIDS
+    return worker_of(Path(base)) if as_root else os.geteuid()
 
 
 class Base:
