@@ -67,11 +67,13 @@ class PassRates(msgspec.Struct, frozen=True):
 
 
 def kto_labels(
-    ledger: StoredLedger, settings: LabelSettings, report: KtoReport
+    ledger: StoredLedger, settings: LabelSettings | None = None, report: KtoReport | None = None
 ) -> Iterator[KtoRow]:
     """The labels to train on; `report` is whole before the first is given. The ledger is read
     twice, hundred states in memory at a time.
     """
+    settings = settings or LabelSettings()
+    report = KtoReport() if report is None else report
 
     with connect(ledger) as connection:
         trials = connection.execute(_TRIALS).fetchall()

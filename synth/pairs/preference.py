@@ -27,11 +27,13 @@ smallest stands.
 
 
 def preference_pairs(
-    ledger: StoredLedger, settings: PairSettings, report: PairReport
+    ledger: StoredLedger, settings: PairSettings | None = None, report: PairReport | None = None
 ) -> Iterator[PairRow]:
     """The pairs to train on, in the ledger's order; `report` is whole before the first of them is
     given.
     """
+    settings = settings or PairSettings()
+    report = PairReport() if report is None else report
     kept = _surveyed(candidates(ledger, settings, report), settings, report)
 
     for place, row in enumerate(candidates(ledger, settings, PairReport())):

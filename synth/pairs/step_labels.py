@@ -107,7 +107,7 @@ StepRow = TurnRow[PrmLabel]
 
 
 def step_labels(
-    ledger: StoredLedger, settings: LabelSettings, report: StepReport
+    ledger: StoredLedger, settings: LabelSettings | None = None, report: StepReport | None = None
 ) -> Iterator[StepRow]:
     """E1 (counted continuations), E2 (what the check blames), E3 (statistics, only with
     `include_statistical`); `report` fills meanwhile.
@@ -116,6 +116,8 @@ def step_labels(
     found out about has no label: null is not False. E2 and E3 are of trials, retries and imports,
     not of continuations. A trajectory is given with each of its labels.
     """
+    settings = settings or LabelSettings()
+    report = StepReport() if report is None else report
 
     # tested steps first: of two labels on one step readers see the stronger one before
     for found in (_interventional, _observed):

@@ -47,13 +47,15 @@ class HardLabel(msgspec.Struct, frozen=True):
 
 
 def paired_steps(
-    ledger: StoredLedger, settings: LabelSettings, report: StepReport
+    ledger: StoredLedger, settings: LabelSettings | None = None, report: StepReport | None = None
 ) -> Iterator[StepRow]:
     """The step labels (`step_labels`), hard ones in pairs; `report` is whole at the end.
 
     A hard label without a partner is null where its soft value is known, and left out elsewhere.
     Writes of passed trials are taken in as partners of blamed ones.
     """
+    settings = settings or LabelSettings()
+    report = StepReport() if report is None else report
 
     found = enumerate(step_labels(ledger, settings, StepReport()))
     hard = [_hard(at, row) for at, row in found if _decided(row)]
