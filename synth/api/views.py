@@ -9,13 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from synth.api.opened import Ledger, stored
 from synth.engine.progress import progress_for
-from synth.filters.rank_surprisal.read_scores import scored_rows
 from synth.filters.rank_surprisal.sources import Ranking, ranking
 from synth.flows.environments import Files, bindings_for
 from synth.ledger import StoredLedger
-from synth.report.build import MEGABYTES, pieces
-from synth.report.section import SECTIONS
-from synth.report.written import PAGE, write_local, write_page
+from synth.report.written import MEGABYTES, PAGE, write_local, write_page
 from synth.schemas import ConfigError
 from synth.text.transcript.divergence import Divergence, first_divergence
 
@@ -125,6 +122,8 @@ def rank(
     """The ranking of models, synthesizers, policies, roles or sources by the ratio that the filter
     `rank_surprisal` has measured; and the student: model, weights, template, largest rank.
     """
+    from synth.filters.rank_surprisal.read_scores import scored_rows
+
     who, rows = scored_rows(stored(ledger), by, student)
     return ranking(rows, seed), who
 
@@ -143,6 +142,9 @@ def write_report(
     none is started.
     Raises `ConfigError` where the file cannot be written.
     """
+    from synth.report.build import pieces
+    from synth.report.section import SECTIONS
+
     out = None if to is None else Path(to)
     if out is not None and not out.parent.is_dir():
         raise ConfigError(f"{out}: there is no folder {out.parent}")

@@ -29,7 +29,6 @@ from synth.flows.deployments.settings import job_variables as read_variables
 from synth.flows.own.flow_file import flow_of, override, read_content, read_yaml
 from synth.flows.own.own_flow import flow_path, in_file, refuse_what_a_run_says
 from synth.flows.prefect import users_api, users_server
-from synth.flows.resolve import resolve
 from synth.ledger.storage import Storage
 from synth.schemas import ConfigError, SynthError
 
@@ -223,6 +222,8 @@ def deploy(
     person is told of it; with `dry_run` what would be. The arguments are the options of
     `synth deploy`. Raises `ConfigError`, and `SynthError` where the server refuses.
     """
+    from synth.flows.resolve import resolve
+
     path = flow_path(flow)
     refuse_to_start_in_data("a worker of Prefect")
     refuse_what_a_run_says(path)

@@ -12,11 +12,10 @@ from synth.report.browser.packing import pack
 from synth.report.browser.stand_ins import StandIns
 from synth.report.section import SECTIONS, Section
 from synth.report.templates import rendered, streamed
+from synth.report.written import MEGABYTES
 
 Done = Callable[[str], None]
 """Told the name of each section that is done."""
-MEGABYTES = 30
-"""The size that a page keeps to; texts are shortened where they would pass it."""
 _SECTIONS_ROOM = 1_500_000
 """Characters that are left to the other sections."""
 _AT_ONCE = 1 << 20

@@ -10,6 +10,8 @@ from synth.ledger.ledger import StageRef, StoredLedger
 from synth.ledger.storage.errors import access_error
 
 PAGE = "report.html"
+MEGABYTES = 30
+"""The size that a page keeps to; texts are shortened where they would pass it."""
 
 
 def write_page(ledger: StoredLedger, pieces: Iterable[str], ref: StageRef = NO_STAGE) -> None:

@@ -68,6 +68,12 @@ def test_a_type_loads_no_heavy_package() -> None:
     assert in_a_process(code) == "[]"
 
 
+@pytest.mark.parametrize(("name", "needless"), [("status", "polars"), ("diff", "duckdb")])
+def test_a_look_loads_nothing_that_runs_or_reports_need(name: str, needless: str) -> None:
+    code = f"import sys, synth; synth.{name}; print({needless!r} in sys.modules)"
+    assert in_a_process(code) == "False"
+
+
 def test_every_name_is_there_and_no_other() -> None:
     for name in synth.__all__:
         assert getattr(synth, name) is getattr(import_module(synth._MODULES[name]), name)

@@ -8,7 +8,8 @@ from typing import Any
 from synth.ledger import StoredLedger
 from synth.ledger.ledger import StageRef
 from synth.ledger.log.manifest import StageLine
-from synth.report.build import MEGABYTES, pieces
+from synth.report.build import pieces
+from synth.report.written import MEGABYTES
 from synth.schemas.check import CheckResult, SubVerdict
 from synth.schemas.outcome import Fault, Outcome, Termination
 from synth.schemas.task import Task
