@@ -4,7 +4,4 @@ nothing is overwritten.
 
 from synth.ledger.ledger import Decision, Score, StageRef, StoredLedger
 
-__all__ = ["Decision", "Ledger", "Score", "StageRef", "StoredLedger"]
-
-Ledger = StoredLedger
-"""Its name in scripts that were written after docs/pairs.md."""
+__all__ = ["Decision", "Score", "StageRef", "StoredLedger"]

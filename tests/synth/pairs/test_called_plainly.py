@@ -1,4 +1,4 @@
-"""The names and defaults that scripts of users have: docs/pairs.md showed them."""
+"""Readers of labels need nothing but a ledger."""
 
 import uuid
 from collections.abc import Callable, Iterator
@@ -6,14 +6,10 @@ from typing import Any
 
 import pytest
 
-from synth.ledger import Ledger, StoredLedger
+from synth.ledger import StoredLedger
 from synth.pairs import kto_labels, paired_steps, preference_pairs, step_labels
 
 
 @pytest.mark.parametrize("read", [preference_pairs, kto_labels, step_labels, paired_steps])
 def test_labels_are_read_with_a_ledger_alone(read: Callable[..., Iterator[Any]]) -> None:
-    assert list(read(Ledger(f"memory://{uuid.uuid4().hex}", create=True))) == []
-
-
-def test_the_ledger_of_a_run_has_its_earlier_name() -> None:
-    assert Ledger is StoredLedger
+    assert list(read(StoredLedger(f"memory://{uuid.uuid4().hex}", create=True))) == []
