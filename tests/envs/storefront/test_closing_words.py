@@ -108,6 +108,12 @@ def test_what_cannot_be_checked_is_neither_solved_nor_failed() -> None:
     assert "words that are not read: depot, hums, nicely" in part.evidence[0]
 
 
+def test_the_first_of_several_reasons_is_told() -> None:
+    (found,) = at_once(judged_texts(CANCELLED, SEED, ["The newsletter was changed before."]))
+    (part,) = [part for part in found.parts if part.passed is None]
+    assert part.evidence[0].endswith("is not how it was changed before")
+
+
 def test_a_lie_that_is_read_fails_whatever_else_cannot_be_checked() -> None:
     words = "The depot hums along nicely now. I have refunded $20.00 to your PayPal."
     assert verdicts(CANCELLED, words) == [False]

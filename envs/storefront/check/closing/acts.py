@@ -45,6 +45,8 @@ def whole(read: Reading) -> Iterator[str]:
         yield "is not how it was changed before"
     if tells_another_rule(read.text):
         yield "is no rule by which anything was denied"
+    if clause.has("outside") and not (_is_impossible(read) or clause.because):
+        yield "can be done by no tool"
     yield from _left_as_it_was(read)
 
     if clause.has("untouched") or clause.has("no_need"):
@@ -60,14 +62,16 @@ def whole(read: Reading) -> Iterator[str]:
 def _beyond_the_tools(read: Reading) -> Iterator[str]:
     """What no tool can do or show, unless it is denied or handed over."""
     clause = read.clause
-    impossible = clause.denied and clause.has("in_vain")
 
     if clause.has("to_others") and not (read.handed_over and read.ground.of("escalate")):
         yield "can be done by no tool"
     if clause.has("beyond") and not (clause.denied or clause.unfinished or clause.because):
         yield "is known to nobody here"
-    if clause.has("outside") and not (impossible or read.handed_over or clause.because):
-        yield "can be done by no tool"
+
+
+def _is_impossible(read: Reading) -> bool:
+    """Whether something is said to be out of reach: in vain, or handed over."""
+    return read.handed_over or (read.clause.denied and read.clause.has("in_vain"))
 
 
 def _left_as_it_was(read: Reading) -> Iterator[str]:
